@@ -23,6 +23,7 @@ from studies.workbench.rating_tables import item_name
 FINAL = ("", "final")  # moments at which a conversation is rated once
 FLAGGED = "true"
 WHOLE = "*"  # all items of an instrument; all arms
+PARTS = ("judge", "seekers", "condition", "language")  # columns of arms.csv that single rows have
 JUDGES = "judge"  # how the names of their groups begin
 NO_REASON = "no reason given"  # as the analysis calls it
 Row = Mapping[str, Any]
@@ -148,7 +149,7 @@ def completion(study: Study) -> Completion:
 def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
     found = json.loads(file.read_text(encoding="utf-8"))
     tables = found["tables"]
-    final = [row for row in tables.get("arms", []) if row["moment"] in FINAL]
+    final = [row for row in tables.get("arms", []) if row["moment"] in FINAL and is_pooled(row)]
     covered = [row for row in tables.get("coverage", []) if row["arm"] == WHOLE and row["moment"] in FINAL]
     limits = limits_without_arms(found["limits"], {row["arm"] for row in tables.get("arms", [])} if blinded else set())
     return Results(
@@ -179,6 +180,11 @@ def count_labels(found: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 # Arms
+
+
+def is_pooled(row: Row) -> bool:
+    """Return whether a row of arms.csv is of one item and pools all judges, seekers, conditions and languages."""
+    return row["item"] != WHOLE and all(row.get(name) in (WHOLE, "", None) for name in PARTS)
 
 
 def limits_without_arms(sentences: Iterable[str], arms: Collection[str]) -> list[str]:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from dialogue import documents
 from dialogue.documents import DocumentError, Fault, parse_json, parse_toml, place_of, read_bytes
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
@@ -155,7 +154,7 @@ def test_json_has_objects() -> None:
 
 def test_a_page_tells_faults_in_its_language(monkeypatch: pytest.MonkeyPatch) -> None:
     catalogue = {"must be between %(ge)s and %(le)s": "必须在 %(ge)s 和 %(le)s 之间"}
-    monkeypatch.setattr(documents, "gettext", lambda text: catalogue.get(text, text))
+    monkeypatch.setattr("django.utils.translation.gettext", lambda text: catalogue.get(text, text))
     assert faults_of(WHOLE | {"rooms": [{"name": "a", "size": 0}]}) == ["rooms[1].size: 必须在 1 和 9 之间"]
 
 

@@ -217,20 +217,22 @@ def _of_what_was_left_out(export: Export) -> Iterator[str]:
 def _of_pooling(export: Export) -> Iterator[str]:
     """Yield a limit where seekers are pooled.
 
-    agreement.csv and arms.csv have one row for all seekers that the same raters judged.
+    agreement.csv, and arms.csv in its pooled rows, have one row for all seekers that the same raters judged.
     """
     rated = export.ratings[["rater_kind", "conversation"]].drop_duplicates().astype(str)
     met = rated.join(with_kinds(export)[["kind", "condition"]], on="conversation")
     several = met.groupby("rater_kind")[["kind", "condition"]].agg(lambda values: len(set(values) - {""}) > 1)
     if several["condition"].any():
         yield _(
-            "agreement.csv and arms.csv combine average and worst-case seekers (as rated by {raters}). Differences "
+            "agreement.csv and the pooled rows of arms.csv combine average and worst-case seekers (as rated by "
+            "{raters}). Differences "
             "between the conditions affect r, system_r and the means of the arms."
         ).format(raters=join_names([raters_name(str(kind)) for kind in several.index[several["condition"]]]))
     if several["kind"].any():
         yield _(
-            "agreement.csv and arms.csv combine several kinds of seekers (as rated by {raters}). Differences "
-            "between, for example, people and simulated seekers affect r, system_r and the means of the arms."
+            "agreement.csv and the pooled rows of arms.csv combine several kinds of seekers (as rated by {raters}). "
+            "Differences between, for example, people and simulated seekers affect r, system_r and the means of the "
+            "arms."
         ).format(raters=join_names([raters_name(str(kind)) for kind in several.index[several["kind"]]]))
 
 

@@ -128,6 +128,8 @@ def _cell(column: str, value: Any) -> Markup:
         return tag("td")
     if isinstance(value, float):
         return tag("td", _decimals(column, value), class_="number")
+    if isinstance(value, Markup):
+        return tag("td", value, class_="number")
     if column in WORDED:
         return tag("td", in_words(value))
     if not isinstance(value, str) or _NUMBER.fullmatch(value):

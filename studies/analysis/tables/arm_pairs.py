@@ -27,8 +27,9 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
+from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
 OF_TESTS = ("wilcoxon_p", "t_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)

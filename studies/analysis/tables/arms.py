@@ -1,6 +1,10 @@
-"""arms.csv: the mean of each item for each arm, as each group of raters saw it."""
+"""arms.csv: the mean of each item for each arm, as each group of raters saw it, pooled and by what may differ.
 
-from collections.abc import Iterator
+The tables of arms by judge, condition and language are EmoHarbor's (tables 3 and 5).
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,8 +16,11 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.scores import ALL_ITEMS, FINAL, mean_of_items, mean_of_raters, scores_of_raters
 from studies.analysis.tables.table import Table
 
+POOLED = "*"
+PARTS = ["judge", "seekers", "condition", "language"]  # what tells the ratings of an arm and an item apart
 COLUMNS = [
     "arm",
     "raters",
@@ -23,6 +30,11 @@ COLUMNS = [
     "low",
     "high",
     "sd",
+    "judge",
+    "strategy",
+    "seekers",
+    "condition",
+    "language",
     "instrument",
     "moment",
     "clusters",
@@ -34,8 +46,13 @@ METHODS = {
         "over conversations, raters averaged first; BCa interval (95 %), participants (else conversations) "
         "resampled; of counsellors' own conversations, counsellors"
     ),
+    "judge": _(
+        "* pools all judges, kinds of seekers, conditions or languages; where there are several, final ratings also "
+        "have rows of single ones"
+    ),
+    "item": _("* is the mean over the items, of conversations in which all were scored; of final ratings"),
 }
-SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
+SCALE = ["group", "instrument", "moment"]
 
 
 def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -43,21 +60,100 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
 
     Several raters of a conversation count as one, their mean. Conversations without an arm are left out.
     """
-    scores = conversation_scores(export.ratings)
-    about = export.conversations.loc[scores["conversation"].astype(str)]
-    scores = scores.assign(arm=about["arm"].to_numpy(), cluster=about["cluster"].to_numpy())
+    scores = with_parts(scores_of_raters(export.ratings), export)
+    by_scale = scores.groupby(SCALE, observed=True)
+    parts, items = {key: _parts_of(of_scale) for key, of_scale in by_scale}, by_scale["item"].nunique()
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm", observed=True):
         rows = []
-        for (raters, instrument, moment, item), group in of_arm.groupby(SCORED[:4], observed=True):
-            of = {"arm": arm, "raters": raters, "instrument": instrument, "moment": moment, "item": item}
-            rows.append(_row(of, group, bootstrap))
+        for key, of_scale in of_arm.groupby(SCALE, observed=True):
+            of = {"arm": arm, **dict(zip(("raters", "instrument", "moment"), key, strict=True))}
+            for part, kept in _split(of_scale, *parts[key]):
+                for item, scored in _by_item(kept, items[key]):
+                    rows.append(_row(of | part | {"item": item}, scored, bootstrap))
         yield str(arm), rows
 
 
-def conversation_scores(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over the raters of a group: columns SCORED and `score`."""
-    each = ratings.groupby([*SCORED, "rater"], observed=True)["score"].mean()
-    return each.groupby(SCORED, observed=True).mean().reset_index()
+def is_pooled(row: Mapping[str, Any]) -> bool:
+    """Return whether a row of arms.csv is of one item and pools all else."""
+    return row["item"] != ALL_ITEMS and all(row[name] in (POOLED, "") for name in PARTS)
+
+
+def of_items(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of arms.csv that are of one item and pool all else."""
+    pooled = pooled_rows(table)
+    return pooled[pooled["item"] != ALL_ITEMS]
+
+
+def pooled_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of arms.csv that pool everything."""
+    return table[table[PARTS].isin([POOLED, ""]).all(axis=1)]
+
+
+def single_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of arms.csv that do not pool everything."""
+    return table.drop(index=pooled_rows(table).index)
+
+
+def with_parts(scores: pd.DataFrame, export: Export) -> pd.DataFrame:
+    """Return scores with the columns PARTS, `arm` and `cluster`; `judge` is empty of other raters."""
+    names = scores["conversation"].astype(str)
+    about = export.conversations.loc[names]
+    languages = export.chats["language"].reindex(names).fillna("")
+    judges = scores["group"].astype(str).str.startswith("judge")
+    return scores.assign(
+        arm=about["arm"].to_numpy(str),
+        cluster=about["cluster"].to_numpy(str),
+        judge=scores["rater"].astype(str).where(judges, "").to_numpy(str),
+        seekers=about["seeker_kind"].to_numpy(str),
+        condition=about["condition"].to_numpy(str),
+        language=languages.to_numpy(str),
+    )
+
+
+def _parts_of(scores: pd.DataFrame) -> tuple[list[str], list[tuple[str, str]], list[str]]:
+    """Return the judges, the pairs of seekers and condition, and the languages, each empty where there is one alone.
+
+    Ratings that are not final are not split.
+    """
+    if str(scores["moment"].iloc[0]) not in FINAL:
+        return [], [], []
+    judges = sorted(set(scores["judge"]) - {""})
+    kinds = sorted(set(zip(scores["seekers"], scores["condition"], strict=True)) - {("", "")})
+    languages = sorted(set(scores["language"]) - {""})
+    return _several(judges), _several(kinds), _several(languages)
+
+
+def _several(found: list[Any]) -> list[Any]:
+    return found if len(found) > 1 else []
+
+
+def _split(
+    scores: pd.DataFrame, judges: list[str], kinds: list[tuple[str, str]], languages: list[str]
+) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield (PARTS and strategy, the scores of these), all together first; a part without scores is left out."""
+    group = str(scores["group"].iloc[0])
+    is_judge, strategy = group.startswith("judge"), group.partition(":")[2]
+    for judge, kind, language in product([POOLED, *judges], [None, *kinds], [POOLED, *languages]):
+        seekers, condition = kind or (POOLED, POOLED)
+        part = {"judge": judge if is_judge else "", "seekers": seekers, "condition": condition, "language": language}
+        kept = scores
+        for name, value in part.items():
+            if value != POOLED and not (name == "judge" and not is_judge):
+                kept = kept[kept[name] == value]
+        if len(kept):
+            yield part | {"strategy": strategy}, kept
+
+
+def _by_item(scores: pd.DataFrame, items: int) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield (item, a score for each conversation with `cluster`); of final ratings also the mean over all `items`."""
+    means = mean_of_raters(scores)
+    if items > 1 and str(scores["moment"].iloc[0]) in FINAL:
+        means = means.astype({"item": str})
+        means = pd.concat([means, mean_of_items(means, items)])
+    clusters = scores.drop_duplicates("conversation").set_index("conversation")["cluster"]
+    means = means.assign(cluster=clusters.reindex(means["conversation"]).to_numpy(str))
+    for item, found in means.groupby("item", observed=True, sort=False):
+        yield str(item), found
 
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:

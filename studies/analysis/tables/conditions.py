@@ -24,8 +24,9 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.whom import ALL_ITEMS, GROUP, scores_by_cluster
+from studies.analysis.tables.whom import GROUP, scores_by_cluster
 
 CONDITIONS = AVERAGE, WORST_CASE = "average", "worst_case"
 COLUMNS = [

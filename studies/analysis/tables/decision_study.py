@@ -33,8 +33,8 @@ from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, comparisons
 from studies.analysis.tables.rated_arms import Rated, complete_block, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.whom import ALL_ITEMS
 
 COLUMNS = [
     "raters",

@@ -12,7 +12,7 @@ from studies.analysis.frames import Export
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns, numbers_of
-from studies.analysis.tables.whom import FINAL
+from studies.analysis.tables.scores import FINAL
 
 LENGTH, SLOPE = "length", "slope_per_100_characters"
 

@@ -26,9 +26,10 @@ from studies.analysis.reading import numbers, read_table, refuse
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbers_of
-from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
+from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "instrument", "moment", "item"]
 OWN = ("seeker", "expert")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import Export
-from studies.analysis.tables.whom import FINAL
+from studies.analysis.tables.scores import FINAL
 
 OF = ["raters", "seekers", "condition", "instrument", "moment"]
 CELL = ["arm", "user", "rater", "item"]

@@ -23,14 +23,14 @@ from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.agreement_intervals import method_of_r
 from studies.analysis.tables.arm_pairs import comparisons, differences, scores_of_pair
-from studies.analysis.tables.arms import arm_means
+from studies.analysis.tables.arms import arm_means, is_pooled
 from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
+from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbers_of
-from studies.analysis.tables.whom import FINAL
 
 NAMED = ["raters", "arm_a", "arm_b", "seekers", "condition"]
 OF = ["judge", "strategy", "human", *SCALE]
@@ -191,7 +191,7 @@ def _add_interval_of_r(row: Row, drawn: Callable[[], Inference]) -> None:
 
 def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     for arm, rows in arm_means(sample, bootstrap):
-        for row in rows:
+        for row in filter(is_pooled, rows):
             yield row | {"statistic": "mean", "arm_a": arm, "estimate": row["mean"]}
 
 

@@ -11,7 +11,8 @@ from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import ESTIMATE, Row, Undefined
-from studies.analysis.tables.arms import add_interval, conversation_scores
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.scores import conversation_scores
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbers_of
 

@@ -3,10 +3,8 @@
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import Export
-from studies.analysis.tables.arms import conversation_scores
+from studies.analysis.tables.scores import FINAL, conversation_scores, mean_of_items
 
-FINAL = ("final", "")  # an import need not say the moment
-ALL_ITEMS = "*"
 GROUP = ["arm", "seekers", "raters", "instrument", "moment"]
 _OF_CONVERSATION = ["arm", "condition", "setup", "seeker_kind", "cluster"]
 
@@ -21,19 +19,12 @@ def scores_by_cluster(export: Export, ratings: pd.DataFrame) -> pd.DataFrame:
     scores = conversation_scores(final).astype({"conversation": str}).rename(columns={"group": "raters"})
     keys = ["raters", "instrument", "moment", "item", "conversation"]
     scores = scores.groupby(keys, observed=True)["score"].mean().reset_index().astype(dict.fromkeys(keys, str))
-    scores = pd.concat([scores, _over_items(scores)]).join(_about(export), on="conversation")
+    items = scores.groupby(keys[:3])["item"].transform("nunique")
+    of_several = mean_of_items(scores[items > 1], items[items > 1])
+    scores = pd.concat([scores, of_several]).join(_about(export), on="conversation")
     of = [*GROUP, "item", "condition", "setup", "cluster"]
     by_cluster = scores[scores["arm"] != ""].rename(columns={"seeker_kind": "seekers"}).groupby(of)["score"]
     return by_cluster.agg(score="mean", conversations="size").reset_index()
-
-
-def _over_items(scores: pd.DataFrame) -> pd.DataFrame:
-    keys = ["raters", "instrument", "moment"]
-    items = scores.groupby(keys)["item"].transform("nunique")
-    several = scores.assign(items=items)[items > 1]
-    means = several.groupby([*keys, "items", "conversation"])["score"].agg(["mean", "size"]).reset_index()
-    complete = means[means["size"] == means["items"]]
-    return complete[[*keys, "conversation"]].assign(item=ALL_ITEMS, score=complete["mean"])
 
 
 def _about(export: Export) -> pd.DataFrame:

@@ -13,7 +13,8 @@ from studies.analysis.notes import in_words
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
-from studies.analysis.reporting.excerpts import excerpt
+from studies.analysis.reporting.excerpts import excerpt, with_names
+from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.naming import (
     ALL_ITEMS,
     in_order,
@@ -28,6 +29,7 @@ from studies.analysis.reporting.numbers import LEVEL, decimal, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose
 from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.results import Results
+from studies.analysis.tables.arms import PARTS, POOLED, pooled_rows, single_rows
 from studies.analysis.tables.rater_effects import OWN
 
 SCALE = ["raters", "instrument", "moment"]
@@ -67,9 +69,11 @@ def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[P
 
 
 def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]:
-    for (instrument, moment), rows in sorted(table.groupby(["instrument", "moment"]), key=_final_first):
+    for (instrument, moment), found in sorted(table.groupby(["instrument", "moment"]), key=_final_first):
         of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
-        rows, said = primary(rows, results)
+        pooled, singles = pooled_rows(found), single_rows(found)
+        of_items = pooled[pooled["item"] != ALL_ITEMS]
+        rows, said = primary(of_items, results)
         yield figure(
             f"arms-{raters}-{instrument}-{moment}",
             _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
@@ -77,8 +81,12 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
             dot_panels(_panels(rows, instrument), _("mean score")),
         )
         caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
-        table = with_coverage(_wide(rows, instrument), counts_of_scores(results.table("coverage"), raters, rows))
-        yield Excerpt(f"means-{raters}-{instrument}", caption, table)
+        # The mixed model gives no mean over the items, and means of two kinds do not belong into one row.
+        shown = pooled if rows is of_items else rows
+        table = with_coverage(leaderboard(shown, instrument), counts_of_scores(results.table("coverage"), raters, rows))
+        yield Excerpt(f"means-{raters}-{instrument}", caption, table, _marks())
+        if len(singles):
+            yield from _singles(raters, instrument, moment, singles)
         if results.radar:
             yield from radars(raters, instrument, moment, rows, results.export)
 
@@ -136,11 +144,46 @@ def _panels(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
     }
 
 
-def _wide(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
-    wide = rows.assign(mean=rows["mean"].map(decimal)).pivot(index="arm", columns="item", values="mean").fillna("–")
-    counts = rows.groupby("arm")["n"].agg(span)
-    wide = wide[in_order(instrument, wide.columns)].join(counts)
+def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame) -> Iterator[Part]:
+    """Yield a table of the arms for each combination of judge, seekers, condition and language."""
+    varied = [name for name in PARTS if rows[name].nunique() > 1]
+    tables = []
+    for key, of_part in rows.groupby(varied):
+        part = with_names(pd.DataFrame([dict(zip(varied, key, strict=True))]))
+        board = leaderboard(of_part, instrument)
+        tables.append(board.assign(**{name: _part_name(part[name].iloc[0]) for name in varied}))
+    table = pd.concat(tables, ignore_index=True).fillna("–")
+    names = [*varied, *(name for name in table.columns if name not in varied)]
+    caption = _("Means of the arms as rated by {raters} ({scale}), by judge, seekers, condition and language").format(
+        raters=raters_name(raters), scale=scale_name(instrument, moment)
+    )
+    yield Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], _marks())
+
+
+def _part_name(name: str) -> str:
+    return _("all") if name == POOLED else name
+
+
+def _marks() -> str:
+    return _("Bold: the highest mean; underlined: the second.")
+
+
+def leaderboard(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    """Return one row per arm with its means, their number, and in each item marks at the highest and the second."""
+    means = rows.pivot(index="arm", columns="item", values="mean")
+    wide = means[in_order(instrument, means.columns)].apply(_marked).join(rows.groupby("arm")["n"].agg(span))
     return wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
+
+
+def _marked(means: "pd.Series[float]") -> "pd.Series[str]":
+    texts = means.map(decimal).where(means.notna(), "–")
+    if len(means) < 2:
+        return texts
+    highest = sorted({float(text) for text in texts[means.notna()]}, reverse=True)[:2]
+    marks = dict(zip(highest, ("strong", "u"), strict=False))
+    known = texts[means.notna()]
+    marked = [tag(marks[float(text)], text) if float(text) in marks else text for text in known]
+    return pd.Series(marked, known.index, object).reindex(means.index, fill_value="–")
 
 
 def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:

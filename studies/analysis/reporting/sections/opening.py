@@ -24,6 +24,7 @@ from studies.analysis.reporting.sections.agreement import tested_strategies
 from studies.analysis.reporting.sections.primary import primary_findings
 from studies.analysis.reporting.study import who_took_part
 from studies.analysis.results import Results
+from studies.analysis.tables.arms import of_items
 
 FINAL = ("final", "")
 
@@ -132,7 +133,7 @@ def _arms(results: Results) -> Iterator[str]:
     So items of two scales are not mixed.
     """
     table = results.table("arms")
-    rows = _final(table) if len(table) else table
+    rows = _final(of_items(table)) if len(table) else table
     raters = first_humans(rows["raters"]) if len(rows) else ""
     rows = rows[rows["raters"] == raters] if raters else rows.iloc[:0]
     if rows.empty or rows["arm"].nunique() < 2:

@@ -17,6 +17,7 @@ from studies.analysis.reporting.sections.arms import arms, primary
 from studies.analysis.reporting.sections.coverage import sensitivity
 from studies.analysis.reporting.sections.people import people
 from studies.analysis.results import Results
+from studies.analysis.tables.arms import PARTS, POOLED, of_items
 from studies.analysis.tables.people import FOLLOWS, SMALL
 from studies.analysis.tables.registry import TABLES
 from tests.languages import CHINESE
@@ -71,7 +72,7 @@ def test_an_item_without_a_model_is_shown_as_in_the_table(tmp_path: Path) -> Non
     ratings, *_truth = experts(counsellors=6, arms=3, each=4, seed=RNG)
     ratings += [row | {"item": "same", "score": 4} for row in ratings]
     results = computed(write_export(tmp_path / "export", ratings), "arms", "rater_effects")
-    plain = results.table("arms")
+    plain = of_items(results.table("arms"))
     shown, said = primary(plain, results)
     same = shown["item"] == "same"
     pd.testing.assert_frame_equal(shown[same], plain[same])
@@ -98,6 +99,7 @@ def pair(item: str, low: float, p_holm: float, p_bh: float) -> dict[str, Any]:
 def test_differences_are_counted_by_item_and_the_mean_of_the_items_is_none(tmp_path: Path) -> None:
     folder = write_export(tmp_path / "export", six_people())
     mean = {"arm": "a", "raters": "seeker", "item": "care", "instrument": "ten", "moment": "final", "mean": 3, "n": 6}
+    mean |= dict.fromkeys(PARTS, POOLED)
     tested = [pair("*", 0.1, 0.001, 0.001), pair("care", 0.1, 0.04, 0.06), pair("safety", -0.2, 0.4, 0.3)]
     with style():
         section = arms(results_of(folder, arms=[mean], arm_pairs=tested))
@@ -195,3 +197,34 @@ def test_pairs_that_a_sample_lacks_are_no_sample_that_changes_nothing(tmp_path: 
         for n in (0, 9)
     ]
     assert ["give the same results" in text_of(section.parts) for section in said if section] == [False, True]
+
+
+def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tmp_path: Path) -> None:
+    scores = {"a": 4, "b": 3, "c": 2}
+    ratings = [
+        {
+            "conversation": f"{arm}{number}",
+            "participant": f"P{number}",
+            "arm": arm,
+            "rater": judge,
+            "rater_kind": "judge",
+            "strategy": "standard",
+            "item": item,
+            "score": score + (judge == "J2") - (item == "clear"),
+        }
+        for arm, score in scores.items()
+        for number in range(4)
+        for judge in ("J1", "J2")
+        for item in ("care", "clear")
+    ]
+    results = computed(write_export(tmp_path / "export", ratings), "arms")
+    with style():
+        tables = {part.name: part for part in parts_of(arms(results), Excerpt)}
+    board = tables["means-judge:standard-ten"].frame.set_index("arm")
+    assert board.loc["a", "care"] == "<strong>4.50</strong>"
+    assert board.loc["b", "All items"] == "<u>3.00</u>"
+    assert board.loc["c", "All items"] == "2.00"
+    singles = tables["leaderboard-judge:standard-ten"].frame
+    assert [*singles.columns[:2]] == ["judge", "arm"]
+    assert singles["judge"].tolist() == ["J1"] * 3 + ["J2"] * 3
+    assert singles.loc[singles["judge"] == "J2", "care"].tolist() == ["<strong>5.00</strong>", "<u>4.00</u>", "3.00"]

@@ -21,6 +21,7 @@ from studies.analysis.reporting.sections.judges import probes
 from studies.analysis.reporting.sections.opening import keep_in_mind, summary
 from studies.analysis.reporting.sections.people import boxes, flow
 from studies.analysis.results import Results
+from studies.analysis.tables.arms import PARTS, POOLED
 from studies.analysis.tables.quality import FLAGS
 from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.table import Table
@@ -31,8 +32,9 @@ ExportOf = Callable[[Any], Path]
 
 
 def results_of(folder: Path, **tables: list[Mapping[str, Any]]) -> Results:
-    """With these rows in these tables, and none in the others."""
-    found = {table.name: pd.DataFrame(tables.get(table.name, []), columns=table.columns) for table in TABLES}
+    """With these rows in these tables, and none in the others; those of the arms pool everything, unless they say."""
+    rows = {**tables, "arms": [dict.fromkeys(PARTS, POOLED) | row for row in tables.get("arms", [])]}
+    found = {table.name: pd.DataFrame(rows.get(table.name, []), columns=table.columns) for table in TABLES}
     return Results(load(folder), Bootstrap(2000, 1), found, TABLES)
 
 

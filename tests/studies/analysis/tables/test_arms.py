@@ -8,8 +8,9 @@ import pytest
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.arms import COLUMNS, arm_means
-from tests.studies.analysis.builders import frame_of
+from studies.analysis.tables.arms import COLUMNS, arm_means, is_pooled, pooled_rows
+from tests.studies.analysis.benchmark import write_table
+from tests.studies.analysis.builders import frame_of, write_export
 
 
 def table_of(folder: Path) -> pd.DataFrame:
@@ -43,6 +44,8 @@ def test_arm_means_are_over_conversations(two_arms: Path) -> None:
     assert seeker["sd"] == pytest.approx(np.std([1, 2, 3, 5], ddof=1))
     assert seeker["low"] <= 2.75 <= seeker["high"]
     assert (table["item"] == "care").all()
+    assert (table[["judge", "strategy"]] == "").all(axis=None)
+    assert (table[["seekers", "condition", "language"]] == "*").all(axis=None)
 
 
 def test_arm_means_of_equal_scores_have_no_interval(export_of: Callable[[Any], Path]) -> None:
@@ -57,3 +60,51 @@ def test_arm_means_of_one_conversation_have_no_interval(two_arms: Path) -> None:
     assert (row["n"], row["mean"]) == (1, 3.5)
     assert row[["low", "high", "sd"]].isna().all()
     assert row["note"] == "sd: one conversation; low, high: fewer than two clusters"
+
+
+def test_single_judges_conditions_and_languages_have_rows_where_there_are_several(tmp_path: Path) -> None:
+    about = {"A1": ("average", "en"), "A2": ("worst_case", "en"), "A3": ("worst_case", "zh")}
+    scores = {"J1": (1, 2, 3), "J2": (3, 4, 5)}
+    rows = [
+        {
+            "conversation": name,
+            "arm": "a",
+            "rater": judge,
+            "rater_kind": "judge",
+            "strategy": "standard",
+            "condition": condition,
+            "score": given,
+        }
+        for judge, of_judge in scores.items()
+        for (name, (condition, _language)), given in zip(about.items(), of_judge, strict=True)
+    ]
+    folder = write_export(tmp_path / "export", rows)
+    told = [
+        {"conversation": name, "arm": "a", "seeker_kind": "simulated", "condition": condition, "language": language}
+        for name, (condition, language) in about.items()
+    ]
+    write_table(folder, "conversations", told)
+    table = table_of(folder)
+    assert table["strategy"].unique().tolist() == ["standard"]
+    of = ["judge", "seekers", "condition", "language"]
+    means = table.set_index(of)["mean"].to_dict()
+    assert means["*", "*", "*", "*"] == 3
+    assert means["J1", "*", "*", "*"] == 2
+    assert means["*", "simulated", "worst_case", "*"] == 3.5
+    assert means["J2", "simulated", "worst_case", "zh"] == 5
+    assert ("*", "simulated", "average", "zh") not in means  # nobody was met so
+    assert len(means) == len(table) == 3 * (2 + 1 + 3 + 2)
+    assert pooled_rows(table)["mean"].tolist() == [3]
+
+
+def test_mean_over_items_is_of_conversations_with_all_of_them(export_of: Callable[[Any], Path]) -> None:
+    rows = [
+        {"conversation": f"C{number}", "participant": f"P{number}", "arm": "a", "item": item, "score": score}
+        for number, given in enumerate([(1, 3), (2, 5), (4, None)])
+        for item, score in zip(("care", "clear"), given, strict=True)
+        if score is not None
+    ]
+    table = table_of(export_of(rows)).set_index("item")
+    assert table["mean"].to_dict() == {"care": pytest.approx(7 / 3), "clear": 4, "*": 2.75}
+    assert table["n"].to_dict() == {"care": 3, "clear": 2, "*": 2}
+    assert not is_pooled(table.reset_index().query("item == '*'").iloc[0].to_dict())

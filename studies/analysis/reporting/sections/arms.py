@@ -26,7 +26,7 @@ from studies.analysis.reporting.naming import (
     seekers_name,
 )
 from studies.analysis.reporting.numbers import LEVEL, decimal, span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose
+from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, first_unfolded, join_sentences, prose
 from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import PARTS, POOLED, pooled_rows, single_rows
@@ -146,7 +146,7 @@ def _panels(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
 
 def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame) -> Iterator[Part]:
     """Yield a table of the arms for each combination of judge, seekers, condition and language."""
-    varied = [name for name in PARTS if rows[name].nunique() > 1]
+    varied = [name for name in PARTS if len({*rows[name]} - {POOLED}) > 1]
     tables = []
     for key, of_part in rows.groupby(varied):
         part = with_names(pd.DataFrame([dict(zip(varied, key, strict=True))]))
@@ -157,7 +157,8 @@ def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame) -> I
     caption = _("Means of the arms as rated by {raters} ({scale}), by judge, seekers, condition and language").format(
         raters=raters_name(raters), scale=scale_name(instrument, moment)
     )
-    yield Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], _marks())
+    board = Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], _marks())
+    yield Folded(_("By judge, seekers, condition and language"), [board])
 
 
 def _part_name(name: str) -> str:

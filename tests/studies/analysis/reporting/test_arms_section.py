@@ -12,7 +12,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
 from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.drawing import Figure, style
-from studies.analysis.reporting.parts import Excerpt, Part, Section
+from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.sections.arms import arms, primary
 from studies.analysis.reporting.sections.coverage import sensitivity
 from studies.analysis.reporting.sections.people import people
@@ -219,7 +219,9 @@ def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tm
     ]
     results = computed(write_export(tmp_path / "export", ratings), "arms")
     with style():
-        tables = {part.name: part for part in parts_of(arms(results), Excerpt)}
+        section = arms(results)
+    tables = {part.name: part for part in parts_of(section, Excerpt)}
+    tables |= {part.name: part for folded in parts_of(section, Folded) for part in folded.parts}
     board = tables["means-judge:standard-ten"].frame.set_index("arm")
     assert board.loc["a", "care"] == "<strong>4.50</strong>"
     assert board.loc["b", "All items"] == "<u>3.00</u>"

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 HAN = re.compile("[\u3400-\u9fff]")
@@ -52,6 +52,7 @@ LEET = str.maketrans(
     {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "i"}
 )
 MIXED = re.compile(r"(?<![\w@$*#!])[a-z]{0,15}[\d@$!|*#._\-]{1,4}(?=[\w*#])[\w@$!|*#.\-]{1,15}")
+SIGN_IN_WORD = re.compile(r"[\d@$!|*#._\-][\w*#]")  # without one there is nothing for MIXED
 SPELLED = re.compile(r"\b[a-z](?:[ .\-_*/,]{1,2}[a-z]){2,}(?![a-z])")
 
 EMOJI = {
@@ -109,7 +110,10 @@ def fold(text: str) -> str:
         text = _fold_chinese(text)
     if LATIN.search(text):
         text = _fold_latin(text)
-    text = REPEATED_SIGN.sub(r"\1", TRAILING_OFF.sub(", ", text.strip()).replace("\n", " . "))
+    text = text.strip()
+    if ".." in text or not text.isascii():
+        text = TRAILING_OFF.sub(", ", text)
+    text = REPEATED_SIGN.sub(r"\1", text.replace("\n", " . "))
     return " ".join(text.split())
 
 
@@ -121,13 +125,18 @@ def _fold_chinese(text: str) -> str:
 
 
 def _fold_latin(text: str) -> str:
-    text = MIXED.sub(lambda found: _unmask(found[0]), text)
+    if SIGN_IN_WORD.search(text):
+        text = MIXED.sub(lambda found: _unmask(found[0]), text)
     text = SPELLED.sub(lambda found: _join_letters(found[0]), text)
     text = STRETCHED.sub(r"\1", text)
-    text = TO.sub(r"\1 to", text)
+    if " 2 " in text:
+        text = TO.sub(r"\1 to", text)
+    if CHAT_WORDS.keys().isdisjoint(WORD.findall(text)):
+        return text
     return WORD.sub(lambda found: CHAT_WORDS.get(found[0], found[0]), text)
 
 
+@lru_cache(maxsize=2048)  # a growing reply is read again and again
 def _unmask(word: str) -> str:
     """Return the plain word behind "su1c1de", "k*ll" or "d.i.e", or the word itself where there is none."""
     tail = word[len(word.rstrip(".!-|")) :]

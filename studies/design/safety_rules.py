@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
@@ -35,9 +36,15 @@ def check_hours(text: str) -> str:
     return text.lower()
 
 
+@cache
+def get_time_zones() -> frozenset[str]:
+    """Return the names of the IANA list. They are read once, for they lie in hundreds of files."""
+    return frozenset(available_timezones())
+
+
 def check_time_zone(text: str) -> str:
     """Return `text` where it names a time zone of the IANA list."""
-    if text not in available_timezones():
+    if text not in get_time_zones():
         raise ValueError(f'"{text}" is no time zone, as Europe/Berlin is')
     return text
 

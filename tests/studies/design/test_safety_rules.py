@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from studies.design import safety_rules
 from studies.design.safety_rules import OnCall, SafetyRules, SecondLine, StoppingRule
 from studies.design.serialisation import spec_from_json, spec_to_json
 from studies.design.writing import dump_study
@@ -102,3 +103,15 @@ def test_second_line_needs_a_provider_that_the_consent_names(
 def test_scripted_second_line_needs_no_provider(tmp_path: Path) -> None:
     rules = read(tmp_path, small() | {"safety": {"second_line": {"kind": "scripted"}}}).safety
     assert rules.second_line == SecondLine(kind="scripted")
+
+
+def test_time_zones_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page of a person reads the stored rules again, and the list of zones lies in hundreds of files."""
+    read = []
+    monkeypatch.setattr(safety_rules, "available_timezones", lambda: read.append(1) or {"Asia/Shanghai"})
+    safety_rules.get_time_zones.cache_clear()
+    try:
+        assert [safety_rules.check_time_zone("Asia/Shanghai") for _ in range(3)] == ["Asia/Shanghai"] * 3
+    finally:
+        safety_rules.get_time_zones.cache_clear()
+    assert read == [1]

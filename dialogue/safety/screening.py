@@ -18,6 +18,9 @@ DOUBTS = (
 )
 CONTEXT = 6  # turns that count for the level of a message
 REPLY_LEVEL = 3
+# Characters before a new piece of a growing reply in which a pattern must begin to be looked for any further; what is
+# longer is found when the reply is whole.
+NEAR = 120
 WINDOW = 300  # characters of a growing reply that are read again with each new piece, back to a sentence's start
 
 
@@ -114,10 +117,13 @@ def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: 
     since is read. `after` is the level of the message that it answers: to agree is no harm after a small one. An
     empathic reply may say the person's words of danger back.
     """
+    # A question, or words said back, are known as such at the end of their sentence.
+    is_stated = not growing or SENTENCE_END.search(text, screened) is not None
+    if not is_stated and not find_hits(fold(text[max(0, screened - NEAR) :]), name="replies"):
+        return None
     folded = fold(text[_start(text, screened) :])
     hits = find_hits(folded, name="replies")
-    # A question, or words said back, are known as such at the end of their sentence.
-    if not growing or SENTENCE_END.search(text, screened):
+    if is_stated:
         soft = find_soft_hits(folded, name="replies", growing=growing)
         hits += [hit for hit in soft if hit.pattern.after <= after]
     return _verdict(REPLY_LEVEL, hits) if hits else None

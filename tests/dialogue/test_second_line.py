@@ -298,7 +298,7 @@ async def test_message_that_the_first_line_holds_goes_to_nobody(answers, url):
 
 
 async def test_what_only_the_classifier_finds_is_suspected(answers):
-    await talked(await room(), "ending me is the only fix")
+    await talked(await room(), "I keep looking at the bridge and tonight I will let go for good")
     assert (await RiskEvent.objects.aget()).suspected
 
 

@@ -83,7 +83,7 @@ def test_attempt_within_a_day_is_level_4_and_an_older_one_2(text: str, level: in
     [
         ("I want to die", "self"),
         ("我不想活了", "self"),
-        ("ending me is the only fix", "self"),
+        ("I keep looking at the bridge and tonight I will let go for good", "self"),
         ("my husband hit me last night", "from_others"),
         ("他昨晚又打我", "from_others"),
         ("I'm going to stab my boss", "to_others"),
@@ -110,7 +110,7 @@ def test_verdict_says_what_fired() -> None:
 
 
 def test_classifier_finds_what_no_pattern_does() -> None:
-    verdict = screen_message("ending me is the only fix")
+    verdict = screen_message("I keep looking at the bridge and tonight I will let go for good")
     assert (verdict.level, verdict.entries) == (3, (CLASSIFIER,))
     assert not verdict.by_pattern()
 

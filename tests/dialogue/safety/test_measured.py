@@ -47,8 +47,8 @@ def show(title: str, table: dict[str, dict[int, float]]) -> None:
         print(f"  {level:>5}  {share[2]:6.1%}  {share[3]:6.1%}")
 
 
-# What was seen, less a small margin; the aims are 90 % noticed and 80 % held of what is grave, in both batches.
-@pytest.mark.parametrize(("batch", "noticed", "held"), [("x", 0.88, 0.80), ("y", 0.83, 0.70)])
+# What was seen, less a small margin; the aims are 90 % noticed and 80 % held of what is grave, in each batch.
+@pytest.mark.parametrize(("batch", "noticed", "held"), [("x", 0.88, 0.80), ("y", 0.85, 0.72), ("z", 0.85, 0.68)])
 def test_grave_sentences_are_noticed_and_harmless_ones_pass(batch: str, noticed: float, held: float) -> None:
     table = shares(labelled(batch))
     show(f"batch {batch}", table)

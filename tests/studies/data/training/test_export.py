@@ -241,7 +241,10 @@ def test_scores_of_people_who_withdrew_do_not_count(study, out):
 
 
 def test_duplicates_are_left_out_and_the_first_stays(study, out):
-    long = " ".join(f"word{number}" for number in range(60))
+    long = (
+        "I moved to a new flat in spring, and the boxes are still in the hall. My sister came by to help me with the "
+        "shelves, and afterwards we cooked pasta and watched the old film about the two brothers with a bakery."
+    )
     for profile, opening in (("p1", long), ("p2", long.upper()), ("p3", f"{long}!"), ("p4", long[::-1])):
         simulated(study, "amber", profile=profile, opening=opening)
     run(out)

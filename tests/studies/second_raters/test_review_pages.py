@@ -103,6 +103,10 @@ def test_nobody_reads_a_conversation_without_having_agreed(study):
     assert "I feel low." not in page_of(reviewer)
 
 
+# Whole words, for a token of a form may hold any two letters.
+MARKS = [f"zq{of}" for of in ("key", "model", "maker", "Title", "profile", "comment", "judge", "strategy")]
+
+
 def marked_arms():
     names = enumerate(factories.demo_spec().arms)
     return tuple(
@@ -127,7 +131,7 @@ def test_a_page_tells_neither_arm_nor_model_nor_person_nor_other_ratings():
     assert "I feel low." in html
     assert "What happened?" in html
     assert [
-        secret for secret in ("zq", "靉", "GPT", "OpenAI", seeker.code, run.conversation.code) if secret in html
+        secret for secret in (*MARKS, "靉", "GPT", "OpenAI", seeker.code, run.conversation.code) if secret in html
     ] == []
 
 

@@ -92,7 +92,7 @@ def check_unlike(members: Sequence[Any]) -> Sequence[Any]:
 
 def check_email(text: str) -> str:
     """Return the text where it is one plain address, which can stand in the head of a mail."""
-    from django.core.exceptions import ValidationError as DjangoError
+    from django.core.exceptions import ValidationError as DjangoError  # the analysis runs without it
     from django.core.validators import validate_email
 
     try:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 HAN = re.compile("[\u3400-\u9fff]")
@@ -136,7 +136,6 @@ def _fold_latin(text: str) -> str:
     return WORD.sub(lambda found: CHAT_WORDS.get(found[0], found[0]), text)
 
 
-@lru_cache(maxsize=2048)  # a growing reply is read again and again
 def _unmask(word: str) -> str:
     """Return the plain word behind "su1c1de", "k*ll" or "d.i.e", or the word itself where there is none."""
     tail = word[len(word.rstrip(".!-|")) :]

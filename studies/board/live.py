@@ -12,6 +12,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from studies.analysis.pooling import is_pooled
 from studies.board.quality import FLAGS
 from studies.models import Study
 from studies.models.participation import OVER, UNDER_WAY, Status
@@ -23,7 +24,6 @@ from studies.workbench.rating_tables import item_name
 FINAL = ("", "final")  # moments at which a conversation is rated once
 FLAGGED = "true"
 WHOLE = "*"  # all items of an instrument; all arms
-PARTS = ("judge", "seekers", "condition", "language")  # columns of arms.csv that single rows have
 JUDGES = "judge"  # how the names of their groups begin
 NO_REASON = "no reason given"  # as the analysis calls it
 Row = Mapping[str, Any]
@@ -180,11 +180,6 @@ def count_labels(found: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 # Arms
-
-
-def is_pooled(row: Row) -> bool:
-    """Return whether a row of arms.csv is of one item and pools all judges, seekers, conditions and languages."""
-    return row["item"] != WHOLE and all(row.get(name) in (WHOLE, "", None) for name in PARTS)
 
 
 def limits_without_arms(sentences: Iterable[str], arms: Collection[str]) -> list[str]:

@@ -40,7 +40,7 @@ class WaitingFacts:
     """The facts that a person who waits may know about their alarm: no names, no addresses.
 
     `overdue` is true once `ack_minutes` have passed and nobody has acknowledged the newest round, or where there is
-    nobody to alarm.
+    nobody to alarm and nobody has acknowledged the event on the desk.
     """
 
     told: tuple[Told, ...]
@@ -196,7 +196,9 @@ def get_waiting_facts(event: RiskEvent) -> WaitingFacts:
     """Return what the page of a person who waits may say about the newest round of alarms."""
     newest = event.alarms.order_by("round").last()
     if newest is None:
-        return WaitingFacts((), None, overdue=event.acts.filter(kind=SafetyAct.Kind.FAILED).exists())
+        acts = dict(event.acts.order_by("at", "pk").values_list("kind", "at"))
+        seen = acts.get(SafetyAct.Kind.ACKNOWLEDGED)
+        return WaitingFacts((), seen, overdue=seen is None and SafetyAct.Kind.FAILED in acts)
     alarms = list(event.alarms.filter(round=newest.round).order_by("step", "pk"))
     acknowledged = max((one.acknowledged_at for one in alarms if one.acknowledged_at), default=None)
     climb_at = max((one.climb_at for one in alarms if one.climb_at), default=None)

@@ -225,8 +225,7 @@ def _of_pooling(export: Export) -> Iterator[str]:
     if several["condition"].any():
         yield _(
             "agreement.csv and the pooled rows of arms.csv combine average and worst-case seekers (as rated by "
-            "{raters}). Differences "
-            "between the conditions affect r, system_r and the means of the arms."
+            "{raters}). Differences between the conditions affect r, system_r and the means of the arms."
         ).format(raters=join_names([raters_name(str(kind)) for kind in several.index[several["condition"]]]))
     if several["kind"].any():
         yield _(

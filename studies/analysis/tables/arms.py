@@ -3,7 +3,7 @@
 The tables of arms by judge, condition and language are EmoHarbor's (tables 3 and 5).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -15,12 +15,11 @@ from studies.analysis.bootstrap import Array, Bootstrap, mean, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.scores import ALL_ITEMS, FINAL, mean_of_items, mean_of_raters, scores_of_raters
 from studies.analysis.tables.table import Table
 
-POOLED = "*"
-PARTS = ["judge", "seekers", "condition", "language"]  # what tells the ratings of an arm and an item apart
 COLUMNS = [
     "arm",
     "raters",
@@ -73,11 +72,6 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
         yield str(arm), rows
 
 
-def is_pooled(row: Mapping[str, Any]) -> bool:
-    """Return whether a row of arms.csv is of one item and pools all else."""
-    return row["item"] != ALL_ITEMS and all(row[name] in (POOLED, "") for name in PARTS)
-
-
 def of_items(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of arms.csv that are of one item and pool all else."""
     pooled = pooled_rows(table)
@@ -86,7 +80,7 @@ def of_items(table: pd.DataFrame) -> pd.DataFrame:
 
 def pooled_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of arms.csv that pool everything."""
-    return table[table[PARTS].isin([POOLED, ""]).all(axis=1)]
+    return table[table[list(PARTS)].isin([POOLED, ""]).all(axis=1)]
 
 
 def single_rows(table: pd.DataFrame) -> pd.DataFrame:

@@ -18,12 +18,13 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
 from studies.analysis.notes import INTERVAL, Note, Notes
+from studies.analysis.pooling import is_pooled
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.agreement_intervals import method_of_r
 from studies.analysis.tables.arm_pairs import comparisons, differences, scores_of_pair
-from studies.analysis.tables.arms import arm_means, is_pooled
+from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents

@@ -2,8 +2,9 @@ import time
 
 import pytest
 
+from dialogue.safety import screening
 from dialogue.safety.categories import page_category
-from dialogue.safety.patterns import LANGUAGES, load_patterns
+from dialogue.safety.patterns import FOLDER, LANGUAGES, load_patterns
 from dialogue.safety.screening import (
     CLASSIFIER,
     Verdict,
@@ -270,3 +271,24 @@ def test_every_clear_example_of_a_grave_pattern_is_noticed(lang: str) -> None:
     patterns = load_patterns("patterns", lang).patterns
     grave = [hit for pattern in patterns if pattern.level >= 3 for hit in pattern.hits]
     assert [hit for hit in grave if screen_message(hit).level < 2] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["replies.txt", "replies/a_en.txt", "replies/a_zh.txt", "replies/b_en.txt", "replies/b_zh.txt"]
+)
+def test_a_growing_reply_is_ended_where_it_would_be_with_all_its_words_read(name, monkeypatch) -> None:
+    """Only what is near the new words is read first; that must miss nothing."""
+
+    def ends(text: str) -> int | None:
+        screened = 0
+        for end in range(3, len(text) + 3, 3):
+            if screen_reply(text[:end], screened, growing=True, after=2):
+                return end
+            screened = min(end, len(text))
+        return None
+
+    kind = " ".join(["I hear you, and I am glad that you told me about the move and your sister"] * 4) + " "
+    said = [kind + line.partition("|")[2] for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+    near = [ends(text) for text in said]
+    monkeypatch.setattr(screening, "NEAR", 10_000)
+    assert near == [ends(text) for text in said]

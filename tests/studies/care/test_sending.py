@@ -3,11 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.utils import timezone
 
 from dialogue.models import RiskEvent
-from studies.care import alarms, clock, messages, sending
+from studies.care import alarms, clock, desk, messages, sending
 from studies.design.spec import StudySpec
 from studies.models import Alarm, Participation, SafetyAct
 from tests.studies.care.servers import free_port
@@ -115,6 +116,10 @@ def test_a_study_that_names_nobody_holds_the_person_all_the_same_and_says_so(
     page = person.page().content.decode()
     assert "We have not reached anybody of our team yet." in page
     assert "is being told now" not in page
+    desk.acknowledge(RiskEvent.objects.get(), by=User.objects.create_user("ada"))
+    page = person.page().content.decode()
+    assert "Somebody has seen it and is looking after it." in page
+    assert "We have not reached anybody" not in page
 
 
 def test_a_fault_of_one_look_does_not_stop_the_clock(caplog):

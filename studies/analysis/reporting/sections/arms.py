@@ -10,6 +10,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.notes import in_words
+from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
@@ -29,7 +30,7 @@ from studies.analysis.reporting.numbers import LEVEL, decimal, span
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, first_unfolded, join_sentences, prose
 from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.results import Results
-from studies.analysis.tables.arms import PARTS, POOLED, pooled_rows, single_rows
+from studies.analysis.tables.arms import pooled_rows, single_rows
 from studies.analysis.tables.rater_effects import OWN
 
 SCALE = ["raters", "instrument", "moment"]

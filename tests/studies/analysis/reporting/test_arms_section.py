@@ -11,13 +11,14 @@ from studies.analysis import compute, load
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
 from studies.analysis.notes import Note, Notes
+from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.drawing import Figure, style
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.sections.arms import arms, primary
 from studies.analysis.reporting.sections.coverage import sensitivity
 from studies.analysis.reporting.sections.people import people
 from studies.analysis.results import Results
-from studies.analysis.tables.arms import PARTS, POOLED, of_items
+from studies.analysis.tables.arms import of_items
 from studies.analysis.tables.people import FOLLOWS, SMALL
 from studies.analysis.tables.registry import TABLES
 from tests.languages import CHINESE

@@ -11,6 +11,7 @@ import pytest
 from studies.analysis import load
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import ENGLISH, speaking
+from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.limits import limits_of, restricted_items
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section, figures_in, first_unfolded, prose, with_own_names
@@ -21,7 +22,6 @@ from studies.analysis.reporting.sections.judges import probes
 from studies.analysis.reporting.sections.opening import keep_in_mind, summary
 from studies.analysis.reporting.sections.people import boxes, flow
 from studies.analysis.results import Results
-from studies.analysis.tables.arms import PARTS, POOLED
 from studies.analysis.tables.quality import FLAGS
 from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.table import Table

@@ -8,7 +8,8 @@ import pytest
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.arms import COLUMNS, arm_means, is_pooled, pooled_rows
+from studies.analysis.pooling import is_pooled
+from studies.analysis.tables.arms import COLUMNS, arm_means, pooled_rows
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of, write_export
 

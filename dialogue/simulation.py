@@ -20,7 +20,7 @@ from dialogue.models.conversation import EndReason
 from dialogue.providers.base import OF_QUESTION, TOO_LONG, ModelSettings, ProviderError, Reply
 from dialogue.seekers import prompts
 from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
-from dialogue.seekers.profiles import Detail, Profile, known_to_seeker
+from dialogue.seekers.profiles import Detail, Profile, write_for_seeker
 from dialogue.seekers.reading import Thought, Unread, Utterance, read_thought, read_utterance
 from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.supporters import messages_from_pairs
@@ -184,7 +184,7 @@ class Simulation:
 
     @cached_property
     def profile(self) -> str:
-        return known_to_seeker(self.seeker.profile, detail=self.seeker.detail)
+        return write_for_seeker(self.seeker.profile, detail=self.seeker.detail)
 
     def behaviour(self, known: SimulatedDialogue) -> str:
         """Return the instruction for the behaviour before the next message."""

@@ -44,17 +44,17 @@ States = JobItem.State
 
 def needs_runner() -> bool:
     """Return True where a job or a batch is open that no command looks after."""
-    return unattended().exists() or Batch.objects.open().looked_after_by(None).exists()
+    return get_unattended_jobs().exists() or Batch.objects.open().looked_after_by(None).exists()
 
 
-def unattended() -> QuerySet[Job]:
+def get_unattended_jobs() -> QuerySet[Job]:
     return Job.objects.filter(Q(attended_until=None) | Q(attended_until__lt=timezone.now()), state=Job.State.OPEN)
 
 
 def jobs_to_batch(job: int | None) -> list[int]:
     """Return open jobs of this process with items for a batch. A job counts once everything asked live before is done,
     so that one batch gets all its items."""
-    jobs = Job.objects.filter(state=Job.State.OPEN, pk=job) if job is not None else unattended()
+    jobs = Job.objects.filter(state=Job.State.OPEN, pk=job) if job is not None else get_unattended_jobs()
     return [one.pk for one in jobs.exclude(batched_role="").order_by("pk") if is_ready(one)]
 
 

@@ -114,14 +114,14 @@ class Runner:
         return [self.begin_item(item, material) for item, material in ready if item.pk not in self.at_work]
 
     def begin_item(self, item: JobItem, material: Any) -> "asyncio.Task[None]":
-        def done(task: "asyncio.Task[None]") -> None:
+        def forget_task(task: "asyncio.Task[None]") -> None:
             del self.at_work[item.pk]
             self.freed.set()
             if not task.cancelled() and (error := task.exception()):
                 log.error("an item could not be settled", exc_info=error)
 
         task = self.at_work[item.pk] = asyncio.create_task(self.settle(item, material))
-        task.add_done_callback(done)
+        task.add_done_callback(forget_task)
         return task
 
     async def wait(self, seconds: float) -> None:

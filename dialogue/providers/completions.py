@@ -277,12 +277,12 @@ class Answer:
 
     def _take_text(self, text: str) -> None:
         if self.first_token_ms is None:
-            self.first_token_ms = self._elapsed()
+            self.first_token_ms = self._count_milliseconds()
         self.texts.append(text)
         if self.on_text:
             self.on_text(text)
 
-    def _elapsed(self) -> int:
+    def _count_milliseconds(self) -> int:
         return round((time.monotonic() - self.started) * 1000)
 
     def text(self) -> str:
@@ -301,7 +301,7 @@ class Answer:
             model=clean_text(self.model) or model,
             finish_reason=self.finish_reason or "stop",
             first_token_ms=self.first_token_ms,
-            total_ms=self._elapsed(),
+            total_ms=self._count_milliseconds(),
             input_tokens=_count(self.usage.get("prompt_tokens")),
             output_tokens=_count(self.usage.get("completion_tokens")),
             reasoning=clean_text("".join(self.reasonings)),

@@ -92,11 +92,11 @@ def find_report(document: Any) -> ServerReport | None:
         return None
     error = document.get("error")
     if isinstance(error, dict):
-        return _told(error)
+        return _make_report(error)
     if error:
         return ServerReport(_words(error), _codes(document))
     if "choices" not in document and (document.get("object") == "error" or _message(document)):
-        return _told(document)
+        return _make_report(document)
     return None
 
 
@@ -112,7 +112,7 @@ def read_report(http_status: int, body: str) -> ServerReport:
     return told or ServerReport(f"HTTP {http_status}: {body}")
 
 
-def _told(error: Mapping[str, Any]) -> ServerReport:
+def _make_report(error: Mapping[str, Any]) -> ServerReport:
     codes = _codes(error)
     return ServerReport(_message(error) or codes, codes)
 
@@ -234,7 +234,7 @@ class StatusError(ServerFailure):
 
     def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
         if self.status < 400:
-            return self._redirected(base_url, hide)
+            return self._refuse_redirect(base_url, hide)
         detail = hide_key(self.message, hide)
         if self.status in (404, 405) and not self.code and self._is_of_address():
             detail = f"{host_of(base_url)} has no chat completions at this address ({self.status}){_advice(base_url)}"
@@ -244,7 +244,7 @@ class StatusError(ServerFailure):
         words = self.message.removeprefix(f"HTTP {self.status}")
         return words.startswith(", a web page") or not words.strip(": ") or NOT_FOUND.match(words) is not None
 
-    def _redirected(self, base_url: str, hide: str) -> ProviderError:
+    def _refuse_redirect(self, base_url: str, hide: str) -> ProviderError:
         """Refuse a redirect, which would send people's words to a server that no study names."""
         to = redirect_target(base_url, self.location)
         where = f" redirects to {to}" if to else f" answers with status {self.status}, a redirect to nowhere"

@@ -157,7 +157,7 @@ def from_content(content: Mapping[str, Any]) -> Profile:
     return Profile(id=content["id"], language=content["lang"], worst_case_default=default, **parts)
 
 
-def known_to_seeker(profile: Profile, *, detail: Detail) -> str:
+def write_for_seeker(profile: Profile, *, detail: Detail) -> str:
     """Return a line for each thing known. `simple` is the ablation of EmoHarbor, Section 4.1.1: demographics and what
     the talk is about, without personality, preferences and script."""
     return fields.text_of(lines_for_seeker(profile, detail=detail))
@@ -176,11 +176,11 @@ def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[Line]:
         for part, values in parts.items()
         if detail == "full" or part in SIMPLE
         for key, value in values.items()
-        for line in _told(key, value, profile.language)
+        for line in _write_lines(key, value, profile.language)
     ]
 
 
-def known_to_supporter(profile: Profile) -> str:
+def write_for_supporter(profile: Profile) -> str:
     """Return about what people tell of themselves on the profile page, as text. That is nothing of the script, of how
     they write, of what lies behind their problem, or of how to please them."""
     told = [profile.demographics, _only(profile.personality, "P"), _only(profile.concern, "C")]
@@ -283,10 +283,12 @@ UNTOLD = ("scale",)  # of big5: which file scores it
 
 
 def _lines(parts: Iterable[Mapping[str, Any]], language: str) -> str:
-    return "\n".join(line for part in parts for key, value in part.items() for line in _told(key, value, language))
+    return "\n".join(
+        line for part in parts for key, value in part.items() for line in _write_lines(key, value, language)
+    )
 
 
-def _told(key: str, value: Any, language: str) -> list[str]:
+def _write_lines(key: str, value: Any, language: str) -> list[str]:
     """Return a line for a thing, or for each thing of a table. None has a break in it, so that nothing in a profile can
     pass for the end of its block."""
     label = _label(key, language)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ class Inference(ABC):
         """Return how many there are of each kind."""
 
     @abstractmethod
-    def defined(self) -> int:
+    def n_replicates(self) -> int:
         """Return how many replicates the statistic has."""
 
     @abstractmethod
@@ -101,7 +102,7 @@ class Inference(ABC):
         """Return how many resamples are left out; `lacking` is the code of the note that says why."""
         if not self.undefined:
             return []
-        return [Note(lacking, count=self.undefined, all=self.undefined + self.defined()).on(column)]
+        return [Note(lacking, count=self.undefined, all=self.undefined + self.n_replicates()).on(column)]
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,13 @@ class Resampled(Inference):
     def clusters(self) -> tuple[int, ...]:
         return (len(self.jackknife),)
 
-    def defined(self) -> int:
+    def n_replicates(self) -> int:
         return len(self.replicates)
 
     def interval(self, level: float = 0.95) -> Interval:
         """Return the BCa interval, or the plain percentile interval where BCa's corrections do not exist."""
         tails = (1 - level) / 2, (1 + level) / 2
-        corrected = self._corrected(tails)
+        corrected = self._find_bca_interval(tails)
         low, high = np.quantile(self.replicates, corrected or tails)
         return Interval(float(low), float(high), Note("bca" if corrected else "percentile"))
 
@@ -141,7 +142,7 @@ class Resampled(Inference):
         variance = float(self.replicates.var()) * clusters / (clusters - 1)
         return Spread(variance**0.5, clusters - 1)
 
-    def _corrected(self, tails: tuple[float, float]) -> tuple[float, float] | None:
+    def _find_bca_interval(self, tails: tuple[float, float]) -> tuple[float, float] | None:
         below = float(np.mean(self.replicates < self.estimate) + np.mean(self.replicates == self.estimate) / 2)
         deviations = self.jackknife.mean() - self.jackknife
         spread = float((deviations**2).sum())
@@ -181,7 +182,7 @@ class ResampledTwoWay(Inference):
     def clusters(self) -> tuple[int, ...]:
         return self.counts[:2]
 
-    def defined(self) -> int:
+    def n_replicates(self) -> int:
         return sum(map(len, self.replicates))
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -221,7 +222,7 @@ class ResampledTogether:
 
     def one(self, place: int) -> Resampled:
         values = self.replicates[:, place]
-        defined = _defined(values)
+        defined = _keep_finite(values)
         return Resampled(
             float(self.estimates[place]), defined, self.jackknife[:, place], undefined=len(values) - len(defined)
         )
@@ -241,7 +242,7 @@ class Bootstrap:
             raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
         values = statistic(self._draw(sums, self.seed))
-        defined = _defined(values)
+        defined = _keep_finite(values)
         return Resampled(
             float(statistic(total)), defined, statistic(total - sums), undefined=len(values) - len(defined)
         )
@@ -265,7 +266,7 @@ class Bootstrap:
         values = statistic(self._draw(first, self.seed) + self._draw(second, (self.seed, 1)))
         without = [statistic(total - group) for group in (first, second)]
         jackknife = np.concatenate([(1 - 1 / len(found)) * (found - found.mean()) for found in without])
-        defined = _defined(values)
+        defined = _keep_finite(values)
         return Resampled(float(statistic(total)), defined, jackknife, undefined=len(values) - len(defined))
 
     def resample_two_way(self, statistic: Statistic, cells: Array) -> ResampledTwoWay:
@@ -279,7 +280,7 @@ class Bootstrap:
         flat = cells.reshape(-1, sums)
         of_each = cells.sum(axis=1), cells.sum(axis=0), flat[flat.any(axis=1)]
         values = [statistic(self._draw(part, (self.seed, place))) for place, part in enumerate(of_each)]
-        of_rows, of_columns, of_cells = (_defined(found) for found in values)
+        of_rows, of_columns, of_cells = (_keep_finite(found) for found in values)
         return ResampledTwoWay(
             float(statistic(flat.sum(axis=0))),
             (of_rows, of_columns, of_cells),
@@ -294,7 +295,7 @@ class Bootstrap:
         return drawn
 
 
-def _defined(values: Array) -> Array:
+def _keep_finite(values: Array) -> Array:
     defined = values[np.isfinite(values)]
     if not defined.size:
         raise Undefined("no_resample_varies")
@@ -313,6 +314,12 @@ def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Arra
         cells = random.integers(clusters, size=rows.shape) + clusters * np.arange(len(rows))[:, np.newaxis]
         rows[:] = np.bincount(cells.ravel(), minlength=rows.size).reshape(rows.shape)
     return drawn
+
+
+def number_names(names: Any) -> NDArray[np.intp]:
+    """Return a number for each name, from 0 in the order of the alphabet; equal names have equal numbers."""
+    numbers: NDArray[np.intp] = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1]
+    return numbers
 
 
 def sum_by_cluster(values: Array, clusters: NDArray[np.intp]) -> Array:

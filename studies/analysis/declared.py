@@ -18,7 +18,7 @@ class Declared:
     before_first_answer: bool
     withdrawn_in: int | None  # the version that does not declare it any more
 
-    def described(self) -> dict[str, str]:
+    def as_columns(self) -> dict[str, str]:
         """Return what is compared, by the names of columns: `a` minus `b`, of strategies of a `judge`, else of arms."""
         of = self.contrast
         a, b = of.arms or reversed(of.strategies)  # as arm_pairs.csv and strategy_tests.csv subtract them
@@ -35,7 +35,7 @@ class Declared:
         }
 
 
-def declared_in(manifest: Mapping[str, Any]) -> tuple[Declared, ...]:
+def read_contrasts(manifest: Mapping[str, Any]) -> tuple[Declared, ...]:
     """Return the declared contrasts; none of an export from before there were any. Raises AnalysisError."""
     primary = manifest.get("primary", [])
     if not isinstance(primary, list):

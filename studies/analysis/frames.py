@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis import AnalysisError
-from studies.analysis.declared import Declared, declared_in
+from studies.analysis.declared import Declared, read_contrasts
 from studies.analysis.reading import (
     amounts,
     columns_of,
@@ -24,7 +24,7 @@ from studies.analysis.reading import (
     refuse_others,
     refuse_repeated,
     refuse_uncounted,
-    renamed,
+    rename_values,
     truths,
 )
 from studies.analysis.scales import CODEBOOK, beyond, scales_in
@@ -137,20 +137,20 @@ def load(folder: Path) -> Export:
     scored = table[table["score"].notna() & ~varied].reset_index(drop=True)
     if scored.empty:
         raise AnalysisError(f"{path.name}: no rating has a score")
-    people, excluded = _marked(folder / "participants.csv", "participant", "excluded", "true")
-    listed, invalid = _marked(folder / "conversations.csv", "conversation", "valid", "false")
+    people, excluded = _read_keys(folder / "participants.csv", "participant", "excluded", "true")
+    listed, invalid = _read_keys(folder / "conversations.csv", "conversation", "valid", "false")
     rated = _conversations(path, table, ("participant", "arm", "condition"))
     everything = _all_conversations(folder, rated)
     _refuse_contradictions(path, table, rated, everything)
     rated = _with_what_is_known(rated, everything, scored)
-    left_out = _left_out(scored, rated, excluded, invalid)
+    left_out = _find_left_out(scored, rated, excluded, invalid)
     changed = scored["conversation"].isin(rated.index[rated["setup"] != ""])
     if left_out.all():
         raise AnalysisError(f"{path.name}: every rating is of a person or conversation that is left out by a decision")
     if (left_out | changed).all():
         raise AnalysisError(f"{path.name}: every rating is of an ablation, and the whole to compare it with is missing")
     judged = table[(table["rater_kind"] == "judge") & (varied | table["score"].isna())]
-    judged = judged[~_left_out(judged, rated, excluded, invalid)]
+    judged = judged[~_find_left_out(judged, rated, excluded, invalid)]
     judged = judged[~judged["conversation"].isin(rated.index[rated["setup"] != ""])]
     chats = _without(everything, excluded, invalid)
     whole = rated[rated["setup"] == ""].drop(columns="setup")
@@ -182,7 +182,7 @@ def load(folder: Path) -> Export:
         excluded_participants=len(excluded),
         invalid_conversations=len(invalid),
         demonstration=manifest.get("demonstration") is True,
-        primary=declared_in(manifest),
+        primary=read_contrasts(manifest),
     )
 
 
@@ -192,7 +192,7 @@ def _of_variants(ratings: pd.DataFrame) -> pd.Series:
     return ratings["rater"].isin(codes) & (ratings["rater_kind"] == "judge")
 
 
-def _left_out(
+def _find_left_out(
     ratings: pd.DataFrame, conversations: pd.DataFrame, excluded: frozenset[str], invalid: frozenset[str]
 ) -> pd.Series:
     """Return which rows are left out: those of conversations that are, and those that excluded people gave."""
@@ -241,7 +241,7 @@ def _turns_of(table: pd.DataFrame) -> pd.Series:
     It is empty of a final rating, which is of the conversation as a whole: the last turn rated, which the file has of
     it, differs between raters who were shown more and less.
     """
-    turns = renamed(table["turn"], lambda text: text.strip().partition(".")[0])
+    turns = rename_values(table["turn"], lambda text: text.strip().partition(".")[0])
     final = (table["moment"] == "final").to_numpy()
     if not final.any():
         return turns
@@ -460,7 +460,7 @@ def _missing(table: pd.DataFrame) -> dict[str, int]:
     return {str(reason): int(count) for reason, count in reasons.value_counts().sort_index().items()}
 
 
-def _marked(path: Path, key: str, column: str, value: str) -> tuple[int | None, frozenset[str]]:
+def _read_keys(path: Path, key: str, column: str, value: str) -> tuple[int | None, frozenset[str]]:
     """Return how many rows the file has (None where there is no file), and the keys of those that have the value."""
     if not path.is_file():
         return None, frozenset()

@@ -38,15 +38,15 @@ class Note:
 
     def text(self) -> str:
         """Return the wording in the language that is spoken."""
-        return self._worded(gettext, ": " if spoken_language().spaces else "：")
+        return self._write(gettext, ": " if spoken_language().spaces else "：")
 
     def __str__(self) -> str:
         """Return the wording in English, as files have it."""
-        return self._worded(str, ": ")
+        return self._write(str, ": ")
 
-    def _worded(self, translate: Callable[[str], str], colon: str) -> str:
+    def _write(self, translate: Callable[[str], str], colon: str) -> str:
         def said(value: "str | int | Note") -> str:
-            return value._worded(translate, colon) if isinstance(value, Note) else str(value)
+            return value._write(translate, colon) if isinstance(value, Note) else str(value)
 
         wording = translate(WORDINGS[self.code])
         text = wording.format(**{name: said(value) for name, value in self.values.items()})

@@ -43,8 +43,8 @@ def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) 
     wanted = [*needed, *optional]
     # A file none of whose columns is wanted still says how many rows it has.
     table = _texts(path, header, [name for name in header if name in wanted] or header[:1])
-    read = {name: _unguarded(table[name]) if name in table else _empty(table.index) for name in wanted}
-    return pd.DataFrame({name: _worded(path, text) if name in TRUTHS else text for name, text in read.items()})
+    read = {name: _strip_guard(table[name]) if name in table else _empty(table.index) for name in wanted}
+    return pd.DataFrame({name: _read_truth(path, text) if name in TRUTHS else text for name, text in read.items()})
 
 
 def columns_of(path: Path) -> list[str]:
@@ -206,7 +206,7 @@ def number(text: str) -> float:
     return value if math.isfinite(value) else math.nan
 
 
-def renamed(column: pd.Series, name: Callable[[str], str]) -> pd.Series:
+def rename_values(column: pd.Series, name: Callable[[str], str]) -> pd.Series:
     """Return each text replaced by its name; several texts may get the same one."""
     names = [name(text) for text in column.cat.categories]
     if names == list(column.cat.categories):
@@ -221,13 +221,13 @@ def _of_categories(column: pd.Series, value: Callable[[str], float]) -> np.ndarr
     return values
 
 
-def _worded(path: Path, column: pd.Series) -> pd.Series:
+def _read_truth(path: Path, column: pd.Series) -> pd.Series:
     refuse(path, column, lambda text: text.strip().lower() not in _WORDS, "is neither true nor false")
-    return renamed(column, lambda text: _WORDS[text.strip().lower()])
+    return rename_values(column, lambda text: _WORDS[text.strip().lower()])
 
 
-def _unguarded(column: pd.Series) -> pd.Series:
-    return renamed(column, lambda text: _GUARDED.sub("", text))
+def _strip_guard(column: pd.Series) -> pd.Series:
+    return rename_values(column, lambda text: _GUARDED.sub("", text))
 
 
 def _index(texts: list[str]) -> pd.Index:

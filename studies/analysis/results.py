@@ -47,7 +47,7 @@ class Results:
         return (text + "\n").encode()
 
     def csv(self, name: str) -> bytes:
-        guarded = self.tables[name].map(_guarded)
+        guarded = self.tables[name].map(_guard_cell)
         text: str = guarded.to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\r\n")
         return text.encode()
 
@@ -120,7 +120,7 @@ def _plain(value: Any) -> Any:
     return None if value is pd.NA else value
 
 
-def _guarded(value: Any) -> Any:
+def _guard_cell(value: Any) -> Any:
     """Return a cell of a file; a text that a spreadsheet would run gets a leading apostrophe, as in an export."""
     value = in_english(value)
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from dialogue.languages import LANGUAGES
 from studies.analysis.language import report_file
 from studies.analysis.reporting.policy import policy
@@ -52,7 +52,7 @@ class JudgeForm(forms.Form):
     strategies = forms.MultipleChoiceField(
         label=gettext_lazy("What the judge is shown"),
         choices=strategy_choices,
-        initial=lambda: list(registered()),
+        initial=lambda: list(get_strategies()),
         widget=forms.CheckboxSelectMultiple,
     )
 

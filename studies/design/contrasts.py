@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from dialogue.documents import suggestion
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from dialogue.schema import KNOWN_KEYS_ONLY, Line, Lines, NeededLine, OneOf, Rule, about, none_of
 from studies.design.contrast_spec import ContrastSpec
 from studies.design.spec import COUNSELLOR, StudySpec
@@ -28,7 +28,7 @@ Scales = Mapping[str, Sequence[str]]  # the items of each instrument
 
 def raters_of_arms() -> tuple[str, ...]:
     """Return who may rate arms: people, simulated seekers, and judges by their strategy."""
-    return (*RATERS, *(f"judge:{strategy}" for strategy in registered()))
+    return (*RATERS, *(f"judge:{strategy}" for strategy in get_strategies()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ class Resolver:
 
     def of_strategies(self) -> ContrastSpec:
         """Return a contrast of two strategies of a judge."""
-        strategies, judge = self.two("strategies", registered()), self.judge()
+        strategies, judge = self.two("strategies", get_strategies()), self.judge()
         raters = self.choice("raters", RATERS)
         moment = self.choice("moment", MOMENTS)
         instrument, item = self.item(raters, moment)
@@ -164,7 +164,7 @@ class Resolver:
 
     def item(self, raters: str, moment: str, also: str = "") -> tuple[str, str]:
         """Return (instrument, item). The instrument may be left out where only one of those asked has the item."""
-        item, instrument, asked = self.one.item, self.one.instrument, self.asked(raters, moment)
+        item, instrument, asked = self.one.item, self.one.instrument, self.get_instruments(raters, moment)
         choices = asked if raters in OWN_SEEKERS else list(self.scales)
         if instrument and instrument not in choices:
             self.faults.append((("instrument",), none_of(instrument, choices)))
@@ -180,7 +180,7 @@ class Resolver:
             self.faults.append((("instrument",), f"is missing: the item is in {' and '.join(having)}"))
         return (having[0] if having else instrument), item
 
-    def asked(self, raters: str, moment: str) -> tuple[str, ...]:
+    def get_instruments(self, raters: str, moment: str) -> tuple[str, ...]:
         """Return the instruments on which these raters rate then. Raters with a plan have the study's final ones."""
         chat = self.spec.chat if raters == "seeker" else self.spec.chat.for_track(COUNSELLOR)
         if moment == "turn":

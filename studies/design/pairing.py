@@ -80,7 +80,7 @@ def _of_two(
     matched = [pair for a in first for b in second if a.seeker == b.seeker != "" for pair in _pairs(a, b, replies)]
     draw.shuffle(matched)
     yield from islice(_taking_turns(matched), wanted)
-    yield from islice(_unmatched(first, second, replies, draw), max(0, wanted - len(matched)))
+    yield from islice(_cross(first, second, replies, draw), max(0, wanted - len(matched)))
 
 
 def _pairs(a: Candidate, b: Candidate, replies: bool) -> list[Drawn]:
@@ -105,7 +105,7 @@ def _taking_turns(pairs: Sequence[Drawn]) -> Iterator[Drawn]:
         left = later
 
 
-def _unmatched(
+def _cross(
     first: Sequence[Candidate], second: Sequence[Candidate], replies: bool, draw: random.Random
 ) -> Iterator[Drawn]:
     """Return everybody with everybody, one step further each round, so that all are used about as often."""

@@ -45,7 +45,7 @@ def plan_for(spec: StudySpec, track: str) -> tuple[Step, ...]:
         steps += _steps_of(step, spec)
     if not any(step.kind == "debrief" for step in steps):
         steps.append(Step("debrief", "debrief"))
-    return tuple(_numbered(steps))
+    return tuple(_number_keys(steps))
 
 
 def steps_for(spec: StudySpec, track: str) -> list[StepSpec]:
@@ -78,7 +78,7 @@ def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
     return [Step(step.kind, step.kind, step.instrument)]
 
 
-def _numbered(steps: Iterable[Step]) -> Iterator[Step]:
+def _number_keys(steps: Iterable[Step]) -> Iterator[Step]:
     """Return the steps with unique keys: the second questionnaire of an instrument is `….2`."""
     seen: Counter[str] = Counter()
     for step in steps:

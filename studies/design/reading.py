@@ -96,7 +96,15 @@ def consent_from(consent: ConsentFile) -> ConsentSpec:
 def arm_from(arm: ArmFile, file: StudyFile, prompt_text: Mapping[str, str]) -> ArmSpec:
     """Return an arm with the texts of its prompt."""
     title = arm.title or dict.fromkeys(file.languages, arm.key)
-    return ArmSpec(**settings_of(arm), key=arm.key, title=title, prompt=arm.prompt, prompt_text=prompt_text)
+    return ArmSpec(
+        **settings_of(arm),
+        key=arm.key,
+        title=title,
+        prompt=arm.prompt,
+        prompt_text=prompt_text,
+        group=arm.group,
+        reasoning=arm.reasoning,
+    )
 
 
 def judge_from(judge: JudgeFile, file: StudyFile) -> ArmSpec:

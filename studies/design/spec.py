@@ -58,6 +58,8 @@ class ArmSpec(ModelSettings):
     provider: str = ""  # the company that gets the text, by the name that the consent form uses
     prompt: str = ""  # the prompt's file name
     prompt_text: Mapping[str, str] = field(default_factory=dict)  # by language; {"": …} where one text serves all
+    group: str = ""  # of an arm: the models with which results list it
+    reasoning: bool = False  # of an arm: its model reasons before it answers
 
     @property
     def structured(self) -> bool:

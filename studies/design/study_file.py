@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from dialogue.documents import suggestion
 from dialogue.languages import CODES
-from dialogue.providers.base import ModelSettings
+from dialogue.providers.base import PARAMETERS, ModelSettings
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
     Email,
@@ -194,6 +194,9 @@ class ModelFile(ModelSettings):
         """Return what does not go together."""
         if self.kind == "openai_compatible":
             yield from (((key,), "is missing") for key in ("base_url", "model") if not getattr(self, key))
+        for name in PARAMETERS:
+            if name in self.extra:
+                yield ("extra", name), f"is a key of its own: write {name} beside extra"
         for name in OF_JUDGES:
             if name in self.extra:
                 yield ("extra", name), f"is a key of [[judges]] itself: {name} = true beside extra"
@@ -216,6 +219,14 @@ class ArmFile(ModelFile):
             max_length=LONGEST_NAME,
         ),
     ] = ""
+    group: Annotated[
+        Line,
+        about(
+            "The group of models under which tables of results list it: `open`, `closed`, `in-domain`, or your own.",
+            "open",
+        ),
+    ] = ""
+    reasoning: Annotated[Truth, about("Its model reasons before it answers. Tables of results mark it.", True)] = False
 
 
 @dataclass(frozen=True, kw_only=True)

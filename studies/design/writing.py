@@ -86,6 +86,8 @@ def _chat_table(chat: ChatSpec) -> dict[str, Any]:
 def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     values = asdict(arm)
     del values["prompt_text"]
+    if not arm.reasoning:
+        del values["reasoning"]  # no judge has the key
     chosen = {name: True for name in OF_JUDGES if arm.extra.get(name)}
     return _given(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
 
@@ -94,6 +96,6 @@ def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:
     if seeker is None:
         return {}
     values = asdict(seeker)
-    for name in ("key", "title", "prompt", "prompt_text"):
+    for name in ("key", "title", "prompt", "prompt_text", "group", "reasoning"):
         del values[name]
     return _given(values)

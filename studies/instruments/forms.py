@@ -91,7 +91,7 @@ def form_for(
     before = {key: answer for key, answer in known.items() if key.startswith(BEFORE)}
     words = {**(values or {}), **_in_words(questionnaire, before, language)}
     items = [
-        _prepared(item, language, words, order_seed, accept_short, country)
+        _prepare(item, language, words, order_seed, accept_short, country)
         for item in (*questionnaire.items_for(track=track, phase=phase), *_closing_remark(questionnaire))
         if _can_be_asked(item, language, before, words)
     ]
@@ -204,10 +204,10 @@ def _about_before(condition: Condition | None) -> Condition | None:
     return condition if condition and condition.question.startswith(BEFORE) else None
 
 
-def _prepared(
+def _prepare(
     item: Item, language: str, words: Mapping[str, object], order_seed: int | None, accept_short: bool, country: str
 ) -> Item:
-    options = item.options if order_seed is None else _shuffled(item.options, order_seed)
+    options = item.options if order_seed is None else _shuffle(item.options, order_seed)
     return replace(
         item,
         text={language: fill(item.text[language], words)},
@@ -216,7 +216,7 @@ def _prepared(
     )
 
 
-def _shuffled(options: Sequence[Option], seed: int) -> tuple[Option, ...]:
+def _shuffle(options: Sequence[Option], seed: int) -> tuple[Option, ...]:
     """Shuffle within each named group; the groups, and options of none, stay where they are."""
     draw = random.Random(seed)
     mixed: list[Option] = []

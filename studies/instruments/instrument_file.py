@@ -54,7 +54,7 @@ class Worded:
         """Return the text by language."""
         return {language: getattr(self, language) for language in CODES}
 
-    def unworded(self) -> Iterator[Rule]:
+    def find_missing(self) -> Iterator[Rule]:
         """Return the languages in which the text is missing."""
         yield from (((language,), _("is missing")) for language, words in self.text.items() if not words.strip())
 
@@ -73,7 +73,7 @@ class OptionFile(Worded):
 
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Yield a broken rule for the languages in which the option has no text."""
-        yield from self.unworded()
+        yield from self.find_missing()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,7 @@ class ItemFile(Worded):
         if not self.name:
             yield ("id",), _("is missing")
         if self.question is None:
-            yield from self.unworded()
+            yield from self.find_missing()
 
 
 @dataclass(frozen=True, kw_only=True)

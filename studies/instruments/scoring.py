@@ -20,16 +20,16 @@ def score(questionnaire: Questionnaire, answers: Answers) -> list[ScaleScore]:
     """Return one score a scale, those that derive from another scale last. Raises ValueError for an answer out of
     range."""
     scores = [_score_of(scale, questionnaire, answers) for scale in questionnaire.scales]
-    return [*scores, *_derived(questionnaire, scores)]
+    return [*scores, *_mirror_scales(questionnaire, scores)]
 
 
 def _score_of(scale: Scale, questionnaire: Questionnaire, answers: Answers) -> ScaleScore:
-    values = list(_keyed(scale, questionnaire, answers))
+    values = list(_key_scores(scale, questionnaire, answers))
     enough = values and len(values) >= scale.minimum_answered
     return ScaleScore(scale.key, sum(values) / len(values) if enough else None, len(values))
 
 
-def _keyed(scale: Scale, questionnaire: Questionnaire, answers: Answers) -> Iterator[float]:
+def _key_scores(scale: Scale, questionnaire: Questionnaire, answers: Answers) -> Iterator[float]:
     for key in scale.items:
         answer = answers.get(key)
         if answer is not None:
@@ -42,7 +42,7 @@ def _in_key(item: Item, answer: float) -> float:
     return item.minimum + item.maximum - answer if item.reverse else answer
 
 
-def _derived(questionnaire: Questionnaire, scores: Sequence[ScaleScore]) -> Iterator[ScaleScore]:
+def _mirror_scales(questionnaire: Questionnaire, scores: Sequence[ScaleScore]) -> Iterator[ScaleScore]:
     """Return scales that mirror another one, as Neuroticism does Emotional Stability: "6 - mean(ES)" in the file."""
     by_key = {score.scale: score for score in scores}
     for node in questionnaire.raw.get("scoring", {}).get("derived", ()):

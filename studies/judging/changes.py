@@ -6,7 +6,7 @@ from operator import or_
 from django.db.models import Q
 
 from dialogue.judges import probes
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from dialogue.models import Job, JobItem
 from studies.design.spec import ArmSpec
 from studies.judging.comparisons import get_hash
@@ -51,6 +51,6 @@ def get_answers(rater: Rater) -> Q:
 
 def get_configuration_now(rater: Rater, judge: ArmSpec) -> str:
     """Return the configuration that the judge's items would get now."""
-    if rater.strategy not in registered():  # of pairs, or a strategy that is no longer installed
+    if rater.strategy not in get_strategies():  # of pairs, or a strategy that is no longer installed
         return get_configuration(rater, get_hash(judge))
     return get_configuration(rater, Configuration(judge, rater.strategy, probes.variant_of(rater.code)).hash())

@@ -63,7 +63,7 @@ class Work:
     not_sent: int = 0  # the consent of one of the two people does not name the judge's provider
     unfit: int = 0  # a conversation is open, or its person has withdrawn
 
-    def limited(self, pairs: int | None) -> list[Showing]:
+    def limit(self, pairs: int | None) -> list[Showing]:
         """Return the showings of so many pairs: a pair is of use in both orders."""
         chosen = set(list(dict.fromkeys(showing.pair.pk for showing in self.showings))[:pairs])
         return [showing for showing in self.showings if showing.pair.pk in chosen]

@@ -63,7 +63,7 @@ class JudgeHandler:
 
     async def scores(self, item: JobItem, material: Material, caller: Caller) -> Result:
         """Return scores on the questionnaire's own scale, however they were asked for."""
-        questionnaire, configuration = load(item.payload["instrument"]), self.configured(item)
+        questionnaire, configuration = load(item.payload["instrument"]), self.get_configuration(item)
         found: Scores = {}
         ways: list[Way] = []
         for prompt in build_prompts(configuration, questionnaire, material, moment=item.payload["moment"]):
@@ -74,8 +74,8 @@ class JudgeHandler:
         scores = probes.turn_scores_back(configuration.variant, found, judged_items(questionnaire, material.language))
         return Result(scores, ways)
 
-    def configured(self, item: JobItem) -> Configuration:
-        return self.configuration.varied(item.payload["variant"])
+    def get_configuration(self, item: JobItem) -> Configuration:
+        return self.configuration.with_variant(item.payload["variant"])
 
     async def think(self, item: JobItem, material: Material, caller: Caller) -> list[InnerState]:
         """Return the states after the turns that have none yet, one after the other."""
@@ -104,7 +104,7 @@ class JudgeHandler:
         if item.role == THINKER:
             return []
         part, instrument = material.up_to(item.payload["turn"]), load(item.payload["instrument"])
-        prompts = build_prompts(self.configured(item), instrument, part, moment=item.payload["moment"])
+        prompts = build_prompts(self.get_configuration(item), instrument, part, moment=item.payload["moment"])
         return [with_form(self.question_of(item, part, prompt), prompt.form) for prompt in prompts]
 
     def question_of(self, item: JobItem, material: Material, prompt: Prompt) -> Question:
@@ -119,7 +119,7 @@ class JudgeHandler:
         return Question(
             purpose=Call.Purpose.THINKER if thinks else Call.Purpose.JUDGE,
             messages=(),
-            settings=thinker_settings(self.configuration.judge) if thinks else self.configured(item).settings(),
+            settings=thinker_settings(self.configuration.judge) if thinks else self.get_configuration(item).settings(),
             provider=self.configuration.judge.provider,
             who=f"judge {self.configuration.judge.key}",
             language=language,
@@ -141,7 +141,7 @@ class JudgeHandler:
         answered = [(item, result) for item, result in made if item.role != THINKER]
         for variant in {item.payload["variant"] for item, _ in answered}:
             rater = self.raters[self.job.plan["raters"][variant]]
-            store_responses(rater, [self.given(*one) for one in answered if one[0].payload["variant"] == variant])
+            store_responses(rater, [self.as_response(*one) for one in answered if one[0].payload["variant"] == variant])
         return [{} if item.role == THINKER else result[1].as_json() for item, result in made]
 
     def state_row(self, item: JobItem, state: InnerState) -> StateRow:
@@ -155,7 +155,7 @@ class JudgeHandler:
             emotion_score=state.emotion_score,
         )
 
-    def given(self, item: JobItem, result: tuple[Material, Result]) -> GivenResponse:
+    def as_response(self, item: JobItem, result: tuple[Material, Result]) -> GivenResponse:
         (material, judged), payload = result, item.payload
         turns = material.turns
         return GivenResponse(

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from dialogue.judges.fields import get_variant_without
-from dialogue.judges.strategies import fields_to_leave_out, registered
+from dialogue.judges.strategies import fields_to_leave_out, get_strategies
 from studies.design.spec import ArmSpec
 from studies.judging.settings import Configuration
 from studies.models import Study
@@ -42,7 +42,7 @@ def get_fields(study: Study, judge: ArmSpec) -> Iterator[Field]:
     answers = count_answers(study)
     for key in fields_to_leave_out():
         starts = []
-        for strategy in registered().values():
+        for strategy in get_strategies().values():
             if strategy.fields:
                 rater = Configuration(judge, strategy.name, get_variant_without(key)).rater
                 done = answers.get((rater, strategy.name), 0) if key in strategy.fields else None
@@ -61,7 +61,7 @@ def count_answers(study: Study) -> dict[tuple[str, str], int]:
 def start_without(request: HttpRequest, study: Study) -> HttpResponse:
     judge = request.POST.get("judge", "")
     strategy, _, field = request.POST.get("without", "").partition(" ")
-    known = registered().get(strategy)
+    known = get_strategies().get(strategy)
     if judge not in [one.key for one in study.current().spec().judges] or known is None or field not in known.fields:
         raise Http404
     return ask_first(study, "judge", [judge, strategy, f"--without={field}"], back="research-judges")

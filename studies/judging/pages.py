@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from dialogue.judges.fields import get_variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
-from dialogue.judges.strategies import fields_to_leave_out, registered
+from dialogue.judges.strategies import fields_to_leave_out, get_strategies
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
 from studies.judging.planning import MOMENTS, runs_to_judge
@@ -88,7 +88,7 @@ def get_preview(
 ) -> Preview | None:
     if judge is None or run is None or not places:
         return None
-    strategy = choose_known(request.GET.get("strategy", ""), list(registered()))
+    strategy = choose_known(request.GET.get("strategy", ""), list(get_strategies()))
     variant = choose_known(
         request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(get_variant_without, fields_to_leave_out())]
     )
@@ -150,7 +150,7 @@ def count_by_judge(study: Study, what: str) -> dict[str, int]:
 def start_probe(request: HttpRequest, study: Study) -> HttpResponse:
     judge, strategy, probe = (request.POST.get(name, "") for name in ("judge", "strategy", "probe"))
     known = [judge.key for judge in study.current().spec().judges]
-    if judge not in known or strategy not in registered() or probe not in WORDS:
+    if judge not in known or strategy not in get_strategies() or probe not in WORDS:
         raise Http404
     return ask_first(study, "judge", arguments(judge, strategy, probe), back="research-judges")
 

@@ -109,7 +109,7 @@ def plan_judging(
     """Plan one job, also if judgements of the plain judge are among those of a variant, which is compared with it.
     `batch`: they are first asked in batches of the provider."""
     variants = {configuration.variant, *(judgement.variant for judgement in judgements)}
-    raters = {variant: get_or_create_rater(study, configuration.varied(variant)) for variant in sorted(variants)}
+    raters = {variant: get_or_create_rater(study, configuration.with_variant(variant)) for variant in sorted(variants)}
     return store.plan(
         list(build_items(raters, configuration, judgements)),
         kind=KIND,
@@ -150,7 +150,8 @@ def build_items(
         thinkers = {run: build_thinker_item(run, conversation, configuration) for run, conversation in runs.items()}
     yield from thinkers.values()
     asked = {
-        variant: get_configuration(rater, configuration.varied(variant).hash()) for variant, rater in raters.items()
+        variant: get_configuration(rater, configuration.with_variant(variant).hash())
+        for variant, rater in raters.items()
     }
     for judgement in judgements:
         needed = thinkers.get(judgement.run)

@@ -31,7 +31,7 @@ class Configuration:
         """Return the code of its Rater. What is asked otherwise is another rater."""
         return f"{self.judge.key}{probes.SIGN}{self.variant}" if self.variant else self.judge.key
 
-    def varied(self, variant: str) -> "Configuration":
+    def with_variant(self, variant: str) -> "Configuration":
         return replace(self, variant=variant)
 
     @property

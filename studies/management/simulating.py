@@ -12,7 +12,7 @@ from dialogue.jobs.store import Planned
 from dialogue.models import Job, JobItem
 from studies.management.jobs import JobCommand, States, failure_counts, in_brackets
 from studies.simulation.benchmark import Benchmark
-from studies.simulation.choice import MILD, Fitting, Unfit, told_states
+from studies.simulation.choice import MILD, Fitting, Unfit, describe_states
 from studies.simulation.planning import KIND, REVIEW
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS, Setup
 from studies.workbench.labels import one_or_more
@@ -59,7 +59,7 @@ class SimulatingCommand(JobCommand):
             are = one_or_more(found.others, "profile is", "profiles are")
             self.say(f"Left out: {found.others} {are} in a language that the study has not.")
         if found.not_played:
-            self.say(f"Profiles that may not be played and are left out: {told_states(found.not_played)}.")
+            self.say(f"Profiles that may not be played and are left out: {describe_states(found.not_played)}.")
         if found.mild:
             self.say(f"Profiles too mild for the worst case, left out: {', '.join(found.mild)}. {MILD}")
 

@@ -312,6 +312,8 @@ class Migration(migrations.Migration):
                 ('max_tokens', models.PositiveIntegerField(blank=True, null=True)),
                 ('extra', models.JSONField(blank=True, default=dict)),
                 ('number', models.PositiveIntegerField(default=0)),
+                ('group', models.CharField(blank=True, help_text='The models with which results list it: open, closed, in-domain …', max_length=60)),
+                ('reasoning', models.BooleanField(default=False, help_text='The model reasons before it answers.')),
                 ('paused', models.BooleanField(default=False, help_text='From now on, no new order of arms includes it.')),
                 ('protocol', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='arms', to='studies.protocol')),
             ],

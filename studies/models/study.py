@@ -137,12 +137,21 @@ class ModelRow(models.Model):
         return self.kind == "scripted"
 
     def as_json(self) -> dict[str, Any]:
-        names = ArmSpec.__dataclass_fields__
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self.spec_fields()}
+
+    @classmethod
+    def spec_fields(cls) -> list[str]:
+        """Return the fields of `ArmSpec` that are columns here: some are of arms alone."""
+        columns = {column.name for column in cls._meta.fields}
+        return [name for name in ArmSpec.__dataclass_fields__ if name in columns]
 
 
 class Arm(ModelRow):
     protocol = models.ForeignKey(Protocol, on_delete=models.CASCADE, related_name="arms")
+    group = models.CharField(
+        max_length=60, blank=True, help_text=_("The models with which results list it: open, closed, in-domain …")
+    )
+    reasoning = models.BooleanField(default=False, help_text=_("The model reasons before it answers."))
     paused = models.BooleanField(default=False, help_text=_("From now on, no new order of arms includes it."))
 
     class Meta(ModelRow.Meta):

@@ -75,10 +75,10 @@ def face_of(card: Mapping[str, Any], played: Collection[str] = ()) -> CardFace:
 
 def facts(labels: Mapping[str, str], values: Mapping[str, Any], language: str) -> Facts:
     """Return what the card has of these, lists in one line."""
-    return [(label, joined(values[key], language)) for key, label in labels.items() if values.get(key)]
+    return [(label, join_values(values[key], language)) for key, label in labels.items() if values.get(key)]
 
 
-def joined(value: object, language: str) -> str:
+def join_values(value: object, language: str) -> str:
     return get_language(language).semicolon.join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -67,7 +67,7 @@ class PairPlanForm(PlanForm):
             **{name: self.cleaned_data[name] for name in comparisons.Drawing.__dataclass_fields__}
         )
 
-    def drawn(self) -> list[comparisons.Drawn]:
+    def draw(self) -> list[comparisons.Drawn]:
         return self.drawing().pairs(self.study)
 
     def preview(self, drawn: Sequence[comparisons.Drawn]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class PairPlanForm(PlanForm):
             "pairs": len(drawn),
             "verdicts": len(drawn) * self.cleaned_data["each"],
             "matched": sum(pair.is_matched() for pair in drawn),
-            "contests": comparisons.met(drawn),
+            "contests": comparisons.count_meetings(drawn),
         }
 
     def make(self) -> PairPlan:

@@ -105,10 +105,10 @@ def form_of(visit: Visit, comparison: Comparison, data: Any = None) -> Instrumen
 def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iterator[Side]:
     for place, side in ((FIRST, comparison.shown_first), (SECOND, comparison.second_side())):
         run, turn = pair.side(side)
-        yield Side(place, run.conversation.language, tuple(said(run, turn, names)))
+        yield Side(place, run.conversation.language, tuple(list_turns(run, turn, names)))
 
 
-def said(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Said]:
+def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Said]:
     """Yield the turns of the whole conversation, or those up to and with the reply that is asked about.
 
     Imports were never looked through for a model's own name, and studies need not hide it from their people: here it

@@ -22,7 +22,7 @@ from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.participation.responses import rater_for
 from studies.second_raters.eligible import conversations, still_wanted
-from studies.second_raters.reviews import Load, NothingToPlan, PlanRefused, named_once
+from studies.second_raters.reviews import Load, NothingToPlan, PlanRefused, refuse_taken_name
 
 ARMS, SEEKERS = "arms", "seekers"
 BETWEEN = (ARMS, SEEKERS)
@@ -124,7 +124,7 @@ def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: D
     drawn = drawing.pairs(study)
     if not drawn:
         raise NothingToPlan(_("There are no two closed conversations to compare."))
-    with named_once(name):
+    with refuse_taken_name(name):
         plan = study.pair_plans.create(
             name=name, instrument=instrument, verdicts_each=each, seed=drawing.seed, source=asdict(drawing)
         )
@@ -155,7 +155,7 @@ def refusal(drawing: Drawing, instrument: str, each: int) -> str:
     return ""
 
 
-def met(drawn: Iterable[Drawn]) -> list[tuple[Contest, int]]:
+def count_meetings(drawn: Iterable[Drawn]) -> list[tuple[Contest, int]]:
     """Return how often every two contestants would meet."""
     return sorted(Counter(pair.contest() for pair in drawn).items())
 
@@ -187,14 +187,14 @@ def at_hand(person: Participation) -> Comparison | None:
 
 
 def begun(rater: Rater) -> Comparison | None:
-    comparison = compared_with_all().filter(rater=rater, done_at=None, declined_at=None).first()
+    comparison = query_comparisons().filter(rater=rater, done_at=None, declined_at=None).first()
     if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
         # Nobody has taken it meanwhile, so it is this reviewer's for another day.
         Comparison.objects.filter(pk=comparison.pk).update(given_at=timezone.now())
     return comparison
 
 
-def compared_with_all() -> QuerySet[Comparison]:
+def query_comparisons() -> QuerySet[Comparison]:
     return Comparison.objects.select_related("pair__plan", "pair__run_a__conversation", "pair__run_b__conversation")
 
 
@@ -204,13 +204,13 @@ def give_out(person: Participation, rater: Rater) -> Comparison | None:
     # Two reviewers at once must not both get the last verdict that a pair needs.
     list(PairPlan.objects.select_for_update().filter(study=person.study, is_open=True).values_list("pk"))
     take_back(person.study)
-    owed = owed_side(rater)
+    owed = get_rarer_side(rater)
     evenly = {Comparison.Side.A: "leaning", Comparison.Side.B: "-leaning"}.get(owed, "position")
     pair = waiting_for(person, rater).order_by("plan", "given", evenly, "position").first()
     if pair is None:
         return None
     given = Comparison.objects.create(pair=pair, rater=rater, shown_first=owed or side_for(pair, rater))
-    return compared_with_all().get(pk=given.pk)
+    return query_comparisons().get(pk=given.pk)
 
 
 def take_back(study: Study) -> None:
@@ -243,7 +243,7 @@ def load_of(person: Participation) -> Load:
     )
 
 
-def owed_side(rater: Rater) -> str:
+def get_rarer_side(rater: Rater) -> str:
     """Return the side that this rater has seen first less often; empty if both were first equally often."""
     first = rater.comparisons.filter(declined_at=None).aggregate(
         a=Count("pk", filter=Q(shown_first=Comparison.Side.A)), b=Count("pk", filter=Q(shown_first=Comparison.Side.B))

@@ -38,13 +38,13 @@ class Disagreement:
     def scores(self) -> str:
         return ", ".join(f"{one.rater} {one.score:g}" for one in self.said)
 
-    def asked(self) -> Item:
+    def get_item(self) -> Item:
         return load(self.instrument).item(self.item)
 
 
 def disagreements(plan: ReviewPlan) -> list[Disagreement]:
     """Return the items on which reviewers are at least two points apart, largest first."""
-    given = given_in(plan)
+    given = read_first_ratings(plan)
     runs = ArmRun.objects.select_related("conversation").in_bulk({place.run for place in given})
     decided = {(one.run_id, one.instrument, one.item): one for one in decisions_on(plan)}
     found = [
@@ -55,7 +55,7 @@ def disagreements(plan: ReviewPlan) -> list[Disagreement]:
     return sorted(apart, key=lambda one: (-one.spread(), one.run.pk, one.instrument, one.item))
 
 
-def given_in(plan: ReviewPlan) -> dict[Place, list[Said]]:
+def read_first_ratings(plan: ReviewPlan) -> dict[Place, list[Said]]:
     """Return, by item and conversation, the first rating of each reviewer, in the order of their codes."""
     given: dict[Place, list[Said]] = defaultdict(list)
     rows = answers_in(plan).filter(response__replicate=1).order_by("response__rater__code", "pk")

@@ -54,7 +54,7 @@ class PlanForm(forms.Form):
         super().__init__(data)
         self.study = study
 
-    def drawn(self) -> Sequence[Any]:
+    def draw(self) -> Sequence[Any]:
         """Return what a valid form would give out; empty if nothing matches."""
         raise NotImplementedError
 
@@ -66,7 +66,7 @@ class PlanForm(forms.Form):
         """Create the plan. Raises PlanRefused."""
         raise NotImplementedError
 
-    def made(self) -> Plan | None:
+    def create_plan(self) -> Plan | None:
         """Create the plan and return it; None if it is refused, and the form then says why."""
         try:
             return self.make()
@@ -82,8 +82,8 @@ def new_plan_page(
     if request.method == "GET":
         return show(request, study, template, {"form": form_class(study)})
     form = form_class(study, request.POST)
-    drawn = form.drawn() if form.is_valid() else []
-    if drawn and "confirm" in request.POST and (plan := form.made()):
+    drawn = form.draw() if form.is_valid() else []
+    if drawn and "confirm" in request.POST and (plan := form.create_plan()):
         messages.success(request, _("The plan is ready and open."))
         return redirect(plan_page, study.key, plan.pk)
     if form.errors:

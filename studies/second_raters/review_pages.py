@@ -75,11 +75,11 @@ class ReviewPlanForm(PlanForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if not self.errors:
-            for about, text in reviews.faults(self.study, self.wanted()).items():
+            for about, text in reviews.faults(self.study, self.get_wanted()).items():
                 self.add_error(FIELDS.get(about, about), text)
         return cleaned
 
-    def wanted(self) -> Wanted:
+    def get_wanted(self) -> Wanted:
         given = self.cleaned_data
         judge, _space, strategy = given["judge"].partition(" ")
         source = Source(
@@ -101,15 +101,15 @@ class ReviewPlanForm(PlanForm):
             seed=given["seed"],
         )
 
-    def drawn(self) -> list[ArmRun]:
-        wanted = self.wanted()
+    def draw(self) -> list[ArmRun]:
+        wanted = self.get_wanted()
         return reviews.draw(self.study, wanted.source, seed=wanted.seed)
 
     def preview(self, drawn: Sequence[ArmRun]) -> dict[str, Any]:
-        return {"conversations": len(drawn), "ratings": sum(reviews.places(len(drawn), self.wanted()))}
+        return {"conversations": len(drawn), "ratings": sum(reviews.places(len(drawn), self.get_wanted()))}
 
     def make(self) -> ReviewPlan:
-        return reviews.make_plan(self.study, self.wanted())
+        return reviews.make_plan(self.study, self.get_wanted())
 
 
 class DecisionForm(forms.Form):
@@ -122,7 +122,7 @@ class DecisionForm(forms.Form):
         decided = case.decided
         initial = {"score": f"{decided.score:g}", "reason": decided.reason} if decided else {}
         super().__init__(data, initial=initial)
-        asked = case.asked()
+        asked = case.get_item()
         steps = range(asked.minimum or 0, (asked.maximum or 0) + 1)
         self.fields["score"].choices = [(str(step), step) for step in steps]
 
@@ -219,7 +219,7 @@ def case(request: HttpRequest, study: Study, number: int, code: str, instrument:
     context = {
         "plan": found,
         "case": differing,
-        "asked": differing.asked(),
+        "asked": differing.get_item(),
         "form": form,
         "conversation": differing.run.conversation,
         "turns": differing.run.conversation.turns.order_by("number"),

@@ -94,7 +94,7 @@ class RateOthers(StepKind):
         return rating_page(visit, review, form_of(visit, review, data=visit.answers_to_correct(part)))
 
     def accept(self, visit: Visit) -> bool:
-        review = reviews.unfinished(visit.participation)
+        review = reviews.get_unfinished(visit.participation)
         if visit.request.POST.get("checkpoint", "") != (place_of(review) if review else ""):
             # What the form is about has been rated before, or has gone to somebody else.
             messages.info(visit.request, _("That page is no longer yours to rate. This is where you are now."))
@@ -206,10 +206,10 @@ def surroundings(visit: Visit, review: Review) -> dict[str, Any]:
 def turns_of(visit: Visit, review: Review) -> list[Said]:
     if review.vignette:
         return [Said(*(text[visit.language] for text in turn)) for turn in vignette(review.vignette).turns]
-    return list(said(review.item.run, visit.spec.names()))
+    return list(list_turns(review.item.run, visit.spec.names()))
 
 
-def said(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
+def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
     """Yield the turns. A model's own name is hidden here also where the seeker saw it, or nobody ever looked for it."""
     for turn in run.conversation.turns.order_by("number"):
         yield Said(turn.text, self_identification.mask(turn.reply, names))

@@ -92,7 +92,7 @@ def work_of(plan: ReviewPlan) -> list[Work]:
 
 def work(reviews: Sequence[Review], first: Scores, again: Scores) -> Work:
     reviewer = reviews[0].reviewer
-    calibration = [abs(score.given - score.known) for one in reviews for score in calibrated(one)]
+    calibration = [abs(score.given - score.known) for one in reviews for score in get_calibration(one)]
     own, others = beside_others(reviewer.pk, first)
     return Work(
         reviewer=reviewer,
@@ -124,7 +124,7 @@ class Calibrated(NamedTuple):
     known: int
 
 
-def calibrated(review: Review) -> list[Calibrated]:
+def get_calibration(review: Review) -> list[Calibrated]:
     """Return what the reviewer gave a vignette's items, and what is known of them."""
     if not review.vignette:
         return []

@@ -112,13 +112,13 @@ def draw(study: Study, source: Source, *, seed: int) -> list[ArmRun]:
         apart = distances(study, source)
         runs = sorted((run for run in runs if run.pk in apart), key=lambda run: -apart[run.pk])[: source.size]
     elif source.kind in ("arm", "strata"):
-        runs = balanced(runs, source, chance)
+        runs = balance_arms(runs, source, chance)
     if source.kind != "arm":
         chance.shuffle(runs)
     return runs[: source.size]
 
 
-def balanced(runs: Iterable[ArmRun], source: Source, chance: random.Random) -> list[ArmRun]:
+def balance_arms(runs: Iterable[ArmRun], source: Source, chance: random.Random) -> list[ArmRun]:
     """Return as many runs of each arm as the arm with the fewest has, or the size allows. They come arm after arm,
     these in random order."""
     arms: dict[str, list[ArmRun]] = defaultdict(list)
@@ -148,7 +148,7 @@ def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
     runs = draw(study, wanted.source, seed=wanted.seed)
     if not runs:
         raise NothingToPlan(_("No closed conversation matches, so the plan would be empty."))
-    with named_once(wanted.name):
+    with refuse_taken_name(wanted.name):
         plan = ReviewPlan.objects.create(
             study=study,
             name=wanted.name,
@@ -168,7 +168,7 @@ def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
 
 
 @contextmanager
-def named_once(name: str) -> Iterator[None]:
+def refuse_taken_name(name: str) -> Iterator[None]:
     """Raise PlanRefused where making a plan fails because another took its name since the names were looked at."""
     try:
         with transaction.atomic():
@@ -182,13 +182,13 @@ def named_once(name: str) -> Iterator[None]:
 
 def next_for(reviewer: Participation) -> Review | None:
     """Return what this reviewer has begun, else the next piece of work, theirs from now on; None if nothing is left."""
-    review = unfinished(reviewer)
+    review = get_unfinished(reviewer)
     if review and (review.is_fresh() or taken_up_again(review)):
         return review
     return give(reviewer)
 
 
-def unfinished(reviewer: Participation) -> Review | None:
+def get_unfinished(reviewer: Participation) -> Review | None:
     begun = reviewer.reviews.filter(done_at=None, declined_at=None)
     return begun.select_related("plan", "item__run__conversation").first()
 
@@ -212,7 +212,7 @@ def give(reviewer: Participation) -> Review | None:
     """Give this reviewer the next piece of work; None if there is none. One reviewer and one plan at a time: of two who
     ask at once the second sees what the first one got."""
     Participation.objects.select_for_update().values_list("pk").get(pk=reviewer.pk)
-    if review := unfinished(reviewer):
+    if review := get_unfinished(reviewer):
         return review
     for plan in reviewer.study.review_plans.select_for_update().filter(is_open=True):
         work = work_in(plan, reviewer) if plan.is_for(reviewer) else None
@@ -383,7 +383,7 @@ class Load:
 
 def load_of(reviewer: Participation) -> Load:
     plans = [plan for plan in reviewer.study.review_plans.filter(is_open=True) if plan.is_for(reviewer)]
-    left = sum(share_of(plan, reviewer) for plan in plans) + (unfinished(reviewer) is not None)
+    left = sum(share_of(plan, reviewer) for plan in plans) + (get_unfinished(reviewer) is not None)
     return Load(reviewer.reviews.filter(done_at__isnull=False).count(), left)
 
 

@@ -1,6 +1,6 @@
 """A checked study file into the database, and out again."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -51,5 +51,6 @@ def write(protocol: Protocol, spec: StudySpec) -> Protocol:
     for kind, rows in ((Arm, spec.arms), (Judge, spec.judges)):
         kind.objects.filter(protocol=protocol).delete()
         for number, row in enumerate(rows):
-            kind.objects.create(protocol=protocol, number=number, **asdict(row))
+            own = {name: getattr(row, name) for name in kind.spec_fields()}
+            kind.objects.create(protocol=protocol, number=number, **own)
     return protocol

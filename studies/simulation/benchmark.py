@@ -94,19 +94,19 @@ class Benchmark:
     def let_count(self, setup: Setup) -> int:
         """Let the held conversations of this setup count in their places instead of those of other configurations.
         Returns how many of these no longer count."""
-        return let_count(self.study, setup, self.asked_for(setup))
+        return let_count(self.study, setup, self.list_wanted(setup))
 
     def to_give_way(self, setup: Setup) -> int:
         """Return how many of other configurations count until those of this setup are held in their places."""
-        return to_give_way(self.study, setup, self.asked_for(setup))
+        return to_give_way(self.study, setup, self.list_wanted(setup))
 
-    def asked_for(self, setup: Setup) -> list[Wanted]:
+    def list_wanted(self, setup: Setup) -> list[Wanted]:
         return list(self.items(setup))[: self.limit]
 
     def items(self, setup: Setup) -> Iterator[Wanted]:
         return items(self.protocol, setup, self.arms, self.profiles, self.replicates)
 
-    def held(self) -> set[int]:
+    def get_held_numbers(self) -> set[int]:
         """Return the numbers of the run's conversations that are over, whichever job held them."""
         wanted = [one for setup in self.setups for one in self.items(setup)]
         found = known_items(wanted).values()
@@ -180,7 +180,7 @@ class Estimating:
     def run(self) -> Estimate:
         with discard_changes():
             self.benchmark.keep_profiles()
-            held = self.benchmark.held()
+            held = self.benchmark.get_held_numbers()
             for setup in self.benchmark.setups:
                 self.add_conversations(setup)
             for configuration in self.benchmark.judges:

@@ -65,7 +65,7 @@ def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: S
     hard = any(setup.condition == "worst_case" for setup in setups)
     mild = [profile.id for profile in fitting if hard and is_mild(profile)]
     if not found.profiles:
-        raise Unfit(f"None of the profiles may be played: {told_states(found.not_played)}.")
+        raise Unfit(f"None of the profiles may be played: {describe_states(found.not_played)}.")
     if not fitting:
         languages = ", ".join(spec.languages)
         raise Unfit(f"None of the {len(found.profiles)} profiles is in a language of the study ({languages}).")
@@ -82,7 +82,7 @@ MILD = (
 STATES = {"refused": "refused, as what speaks of danger to life is", "draft": "a draft that nobody has approved"}
 
 
-def told_states(states: Mapping[str, str]) -> str:
+def describe_states(states: Mapping[str, str]) -> str:
     return "; ".join(f"{key} ({STATES[state]})" for key, state in states.items())
 
 

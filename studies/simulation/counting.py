@@ -38,7 +38,7 @@ def let_count(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
     configurations = configurations_of(wanted)
     chosen = [
         run
-        for run in simulated(study, setup)
+        for run in query_runs(study, setup)
         if is_held(run) and run.configuration == configurations.get(place_of(run))
     ]
     return sum(take_places(study, setup, chosen).values())
@@ -47,7 +47,7 @@ def let_count(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
 def to_give_way(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
     """Return how many of other configurations count until what is wanted in their places is held."""
     configurations = configurations_of(wanted)
-    in_places = [run for run in simulated(study, setup) if is_held(run) and place_of(run) in configurations]
+    in_places = [run for run in query_runs(study, setup) if is_held(run) and place_of(run) in configurations]
     there = {place_of(run) for run in in_places if run.configuration == configurations[place_of(run)]}
     return sum(run.valid and place_of(run) not in there for run in in_places)
 
@@ -57,7 +57,7 @@ def take_places(study: Study, setup: Setup, runs: Collection[ArmRun]) -> Counter
     """Let these conversations count, unless they are spoilt or left out by decision, and nothing else in their places.
     Returns by run how many that were held no longer count for it. Two of one place take it one after the other."""
     takers = {place_of(run): run.pk for run in runs}
-    in_places = [run for run in locked(study, setup, takers) if place_of(run) in takers]
+    in_places = [run for run in lock_runs(study, setup, takers) if place_of(run) in takers]
     again = [run for run in in_places if run.pk == takers[place_of(run)] and not run.valid and may_count(run)]
     set_aside = [run for run in in_places if run.pk != takers[place_of(run)] and run.valid]
     for changed, valid in ((set_aside, False), (again, True)):
@@ -72,7 +72,7 @@ def is_taken(run: ArmRun) -> bool:
     return same.filter(valid=True).exists()
 
 
-def simulated(study: Study, setup: Setup) -> QuerySet[ArmRun]:
+def query_runs(study: Study, setup: Setup) -> QuerySet[ArmRun]:
     """Return the conversations of this condition and ablation, also those under way. They have `configuration` and
     `state` of their items."""
     runs = study.runs.filter(condition=setup.condition, setup=setup.name(), conversation__job_items__role=KIND)
@@ -80,11 +80,11 @@ def simulated(study: Study, setup: Setup) -> QuerySet[ArmRun]:
     return runs.annotate(configuration=F(f"{item}__configuration"), state=F(f"{item}__state")).order_by("pk")
 
 
-def locked(study: Study, setup: Setup, places: Collection[Place]) -> QuerySet[ArmRun]:
+def lock_runs(study: Study, setup: Setup, places: Collection[Place]) -> QuerySet[ArmRun]:
     """Lock and return all runs in these places, and maybe some in others. Ratings of them may be stored meanwhile
     (`no_key`)."""
     arms, profiles, replicates = ({place[part] for place in places} for part in range(3))
-    rows = simulated(study, setup).filter(arm__in=arms, profile__in=profiles, replicate__in=replicates)
+    rows = query_runs(study, setup).filter(arm__in=arms, profile__in=profiles, replicate__in=replicates)
     return rows.select_for_update(of=("self",), no_key=True)
 
 

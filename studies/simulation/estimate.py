@@ -58,7 +58,9 @@ def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
         material = handler.read([item])[item.pk]
         conversations.add(hold(handler, item, material.profile, turns.number, caller))
         samples.append(caller.take_loads())
-    loads = [load for each in scale_loads(samples, by_arm.total()) for load in shared(each, handler, by_arm)]
+    loads = [
+        load for each in scale_loads(samples, by_arm.total()) for load in split_by_supporter(each, handler, by_arm)
+    ]
     return Tried(loads + review_loads(handler, caller), by_arm.total(), conversations)
 
 
@@ -68,7 +70,7 @@ def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:
     for item in list(left.filter(needs__conversation__isnull=False).order_by("-pk")[:MOST_ITEMS]):
         material = handler.read([item])[item.pk]
         talk = handler.simulation(item, material, caller)
-        async_to_sync(handler.reviewed)(material.run, talk, simulated_dialogue.load_dialogue(talk.conversation))
+        async_to_sync(handler.ask_review)(material.run, talk, simulated_dialogue.load_dialogue(talk.conversation))
         samples.append(caller.take_loads())
     return scale_loads(samples, left.count())
 
@@ -82,7 +84,7 @@ def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int
         exchange(talk, known, number)
     simulated_dialogue.finish(talk.conversation, EndReason.CAP)
     for instrument in handler.instruments(run, known):
-        async_to_sync(handler.rated)(talk, known, instrument)
+        async_to_sync(handler.ask_ratings)(talk, known, instrument)
     return talk.conversation
 
 
@@ -106,7 +108,7 @@ def thought_of(talk: Simulation, known: SimulatedDialogue, number: int) -> Thoug
     return thought
 
 
-def shared(load: Load, handler: SimulationHandler, by_arm: Counter[str]) -> list[Load]:
+def split_by_supporter(load: Load, handler: SimulationHandler, by_arm: Counter[str]) -> list[Load]:
     """Return what was asked of the few supporters that were tried, as all of them will be asked, one load for each."""
     if load.purpose != Call.Purpose.REPLY:
         return [load]

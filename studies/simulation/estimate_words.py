@@ -42,13 +42,13 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
 
 
 def lines(estimate: Estimate) -> Iterator[str]:
-    yield told_number(estimate)
+    yield describe_number(estimate)
     if not estimate.calls:
         return
     calls = one_or_more(estimate.calls, "call", "calls")
     yield f"{estimate.calls:,} {calls}, {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens"
     price = cost(estimate)
-    yield told_cost(price)
+    yield describe_cost(price)
     if price.at_usual_price:
         names = ", ".join(price.at_usual_price)
         yield f"{settings.PRICES} has no price for batches of {names}: the usual one was taken."
@@ -65,18 +65,18 @@ def unset_keys(estimate: Estimate) -> list[str]:
     return sorted({model.api_key_env for model in asked if not has_key(model.api_key_env)})
 
 
-def told_number(estimate: Estimate) -> str:
+def describe_number(estimate: Estimate) -> str:
     if estimate.profiles is not None:
         return f"{estimate.profiles:,} {one_or_more(estimate.profiles, 'profile', 'profiles')}"
     judgements = one_or_more(estimate.judgements, "judgement", "judgements")
     told = [
-        told_conversations(estimate.conversations, estimate.held_before),
+        describe_conversations(estimate.conversations, estimate.held_before),
         f"{estimate.judgements:,} {judgements}" if estimate.judgements else "",
     ]
     return ", ".join(filter(None, told)) or "Nothing is left to ask."
 
 
-def told_conversations(number: int, held_before: int) -> str:
+def describe_conversations(number: int, held_before: int) -> str:
     if not number:
         held = one_or_more(held_before, "conversation has", "conversations have")
         return f"{held_before:,} {held} been held before" if held_before else ""
@@ -84,7 +84,7 @@ def told_conversations(number: int, held_before: int) -> str:
     return f"{number:,} {one_or_more(number, 'conversation', 'conversations')}{before}"
 
 
-def told_cost(price: Cost) -> str:
+def describe_cost(price: Cost) -> str:
     if price.unpriced:
         names = ", ".join(price.unpriced)
         return f"Cost: not known, as {settings.PRICES} has no price for {names}"
@@ -96,10 +96,10 @@ def assumptions(estimate: Estimate) -> Iterator[str]:
         source = f"as in {turns.known} conversations held" if turns.known else "the most there may be; none is held yet"
         yield f"Turns of {turns.condition} seekers: {turns.number} ({source})"
     for answers in estimate.answers():
-        yield f"Tokens of an answer, {answers.purpose}: {answers.tokens} ({told_source(answers)})"
+        yield f"Tokens of an answer, {answers.purpose}: {answers.tokens} ({describe_source(answers)})"
 
 
-def told_source(answers: Answers) -> str:
+def describe_source(answers: Answers) -> str:
     if not answers.known:
         return "assumed"
     partly = ", partly assumed" if answers.assumed else ""

@@ -17,7 +17,7 @@ from dialogue.providers.base import TOO_LONG, ProviderError
 from dialogue.providers.registry import model_for
 from dialogue.seekers import gates, prompts
 from dialogue.seekers.behaviours import instruction
-from dialogue.seekers.profiles import Profile, known_to_seeker, known_to_supporter
+from dialogue.seekers.profiles import Profile, write_for_seeker, write_for_supporter
 from dialogue.seekers.reading import Unread, read_utterance
 from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.simulation import Simulation
@@ -113,7 +113,7 @@ class SimulationHandler:
             role_play=True,
             unpaced=True,
             language=profile.language,
-            profile=known_to_supporter(profile) if self.spec.chat.give_profile else "",
+            profile=write_for_supporter(profile) if self.spec.chat.give_profile else "",
             max_turns=self.setup.max_turns,
             names=list(self.spec.names()),
         )
@@ -140,11 +140,11 @@ class SimulationHandler:
         talk = self.simulation(item, material, caller)
         known = await talk.run()
         if item.role == REVIEW:
-            return await self.reviewed(material.run, talk, known)
+            return await self.ask_review(material.run, talk, known)
         ratings = await self.ratings(talk, known, self.instruments(material.run, known))
         numbers = [turn.number for turn in known.turns]
         turns = (numbers[0], numbers[-1]) if numbers else None
-        return Made(material.run, ratings, turns, list(self.found(talk, known)))
+        return Made(material.run, ratings, turns, list(self.find_faults(talk, known)))
 
     def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
         assert material.run.conversation_id is not None  # noqa: S101 - made by `opened`
@@ -178,13 +178,13 @@ class SimulationHandler:
         """Return the seeker's ratings by instrument. There are none where what ended the conversation was its length:
         then it is too long to look back on, too."""
         try:
-            return {name: await self.rated(talk, known, name) for name in instruments}
+            return {name: await self.ask_ratings(talk, known, name) for name in instruments}
         except ProviderError as error:
             if error.status == TOO_LONG and known.end_reason == EndReason.TECHNICAL:
                 return {}
             raise
 
-    async def rated(self, talk: Simulation, known: SimulatedDialogue, instrument: str) -> asking.Scores:
+    async def ask_ratings(self, talk: Simulation, known: SimulatedDialogue, instrument: str) -> asking.Scores:
         """Ask the seeker to look back, with its profile and what went on in it, as EmoHarbor's Evaluator."""
         items = judged_items(load(instrument), talk.language)
         thoughts = zip(known.turns, known.thoughts, strict=True)
@@ -201,7 +201,7 @@ class SimulationHandler:
         )
         return await asking.ask_scores(talk.caller.bind(question), messages, items, language=talk.language)
 
-    def found(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
+    def find_faults(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
         """Yield the seeker's faults that rules find."""
         seeker = talk.seeker
         utterances = [read_utterance(turn.seeker, talk.language) for turn in known.seeker_turns]
@@ -210,11 +210,11 @@ class SimulationHandler:
         ):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
-    async def reviewed(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> Made:
+    async def ask_review(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> Made:
         """Ask a model for the seeker's faults; it reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
-            known_to_seeker(talk.seeker.profile, detail="full"), known.seeker_turns, talk.language, condition
+            write_for_seeker(talk.seeker.profile, detail="full"), known.seeker_turns, talk.language, condition
         )
         ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.seeker_turns))
         review = await asking.ask_until_readable(ask, messages, gates.read_review, why_unread, talk.language)
@@ -230,7 +230,7 @@ class SimulationHandler:
     # Keeping
 
     def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
-        store_responses(self.rater(), [given for _, one in made for given in self.given(one)])
+        store_responses(self.rater(), [given for _, one in made for given in self.list_responses(one)])
         SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
         held = [one.run for item, one in made if item.role == KIND]
         set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
@@ -245,7 +245,7 @@ class SimulationHandler:
         )
         return rater
 
-    def given(self, one: Made) -> Iterator[GivenResponse]:
+    def list_responses(self, one: Made) -> Iterator[GivenResponse]:
         assert one.run.conversation is not None  # noqa: S101 - made by `opened`
         for instrument, scores in one.ratings.items():
             yield GivenResponse(

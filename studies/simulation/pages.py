@@ -87,9 +87,9 @@ class RunForm(forms.Form):
     def __init__(self, study: Study, data: Any = None) -> None:
         super().__init__(data)
         spec = study.current().spec()
-        self.fields["arms"].choices = [(arm.key, named(arm)) for arm in spec.arms]
+        self.fields["arms"].choices = [(arm.key, get_arm_name(arm)) for arm in spec.arms]
         self.fields["arms"].initial = [arm.key for arm in spec.arms]
-        self.fields["judges"].choices = [(judge.key, named(judge)) for judge in spec.judges]
+        self.fields["judges"].choices = [(judge.key, get_arm_name(judge)) for judge in spec.judges]
         self.fields["judges"].initial = [judge.key for judge in spec.judges]
 
     def clean(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class RunForm(forms.Form):
         return arguments + (["--budget", str(given["budget"])] if given["budget"] is not None else [])
 
 
-def named(arm: ArmSpec) -> str:
+def get_arm_name(arm: ArmSpec) -> str:
     title = arm.title.get(instrument_language()) or next(iter(arm.title.values()), "")
     return f"{arm.key}: {title}"
 
@@ -131,14 +131,14 @@ def new_run(request: HttpRequest, study: Study) -> HttpResponse:
         return show(request, study, "benchmark_new", {"form": RunForm(study)})
     form = RunForm(study, request.POST)
     if form.is_valid() and request.POST.get("confirm") == fingerprint(form):
-        return started(request, study, form.arguments())
-    found = estimated(study, form) if form.is_valid() else None
+        return start_benchmark(request, study, form.arguments())
+    found = get_estimate(study, form) if form.is_valid() else None
     if found is None:
         return show(request, study, "benchmark_new", {"form": form}, status=422)
     return show(request, study, "benchmark_new", {"form": form, **preview(*found, form)})
 
 
-def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
+def get_estimate(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
     """Return the estimate and the profiles that it is of; None if it cannot be had, and the form then says why."""
     try:
         run, fitting = form.wish().of(study)
@@ -198,7 +198,7 @@ def fingerprint(form: RunForm) -> str:
     return " ".join(form.arguments())
 
 
-def started(request: HttpRequest, study: Study, arguments: list[str]) -> HttpResponse:
+def start_benchmark(request: HttpRequest, study: Study, arguments: list[str]) -> HttpResponse:
     task = tasks.start(study, "benchmark", arguments, request.user)
     if task.arguments == arguments:
         messages.success(request, _("The run has started."))
@@ -223,7 +223,7 @@ def stop(request: HttpRequest, study: Study) -> HttpResponse:
 def go_on(request: HttpRequest, study: Study) -> HttpResponse:
     """Continue a run: one still ending its last conversations as it is, else by starting it again for the rest."""
     task = study.tasks.filter(command="benchmark").first()
-    stopped = progress.left_by_person_or_budget(study)
+    stopped = progress.get_stopped_job(study)
     if stopped is None:
         return redirect("research-benchmark", study.key)
     if task and stopped.created_at >= task.started_at and not tasks.running_task(study, "benchmark"):
@@ -272,7 +272,7 @@ def matrix(study: Study) -> list[Line]:
 
 
 def cell(study: Study, arm: str, condition: str, tally: Tally | None) -> Cell | None:
-    return Cell(tally, reasons(tally), listed(study, arm, condition)) if tally else None
+    return Cell(tally, reasons(tally), get_list_link(study, arm, condition)) if tally else None
 
 
 def reasons(tally: Tally) -> list[Failed]:
@@ -288,7 +288,7 @@ def reasons(tally: Tally) -> list[Failed]:
     ]
 
 
-def listed(study: Study, arm: str, condition: str) -> str:
+def get_list_link(study: Study, arm: str, condition: str) -> str:
     query = urlencode({"arm": arm, "condition": condition, "kind": SIMULATED})
     return f"{reverse('research-conversations', args=[study.key])}?{query}"
 
@@ -312,7 +312,7 @@ def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
         "lines": matrix(study),
         "judging": judging(study),
         "jobs": jobs,
-        "ended": None if jobs else progress.left_by_person_or_budget(study),
+        "ended": None if jobs else progress.get_stopped_job(study),
         "newest": newest,
         "outcomes": outcomes,
         "demonstrations": study.current().demonstrations(),
@@ -336,7 +336,7 @@ def figures(study: Study, outcomes: Outcomes) -> dict[str, Any]:
 
 def board_part(study: Study, board: Leaderboard) -> dict[str, Any]:
     urls = {
-        standing.arm: [listed(study, standing.arm, condition) for condition in CONDITIONS]
+        standing.arm: [get_list_link(study, standing.arm, condition) for condition in CONDITIONS]
         for standing in board.standings
     }
     return {

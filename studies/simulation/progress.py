@@ -79,7 +79,7 @@ def under_way(study: Study) -> list[Job]:
     return list(jobs_of(study, SIMULATING, JUDGING).filter(state=Job.State.OPEN).order_by("pk"))
 
 
-def left_by_person_or_budget(study: Study) -> Job | None:
+def get_stopped_job(study: Study) -> Job | None:
     """Return the newest job that a person or its budget ended before its items were done."""
     unfinished = JobItem.objects.unfinished().filter(job=OuterRef("pk"))
     ended = jobs_of(study, SIMULATING, JUDGING).filter(state__in=(Job.State.STOPPED, Job.State.BUDGET))

@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dialogue.judges.probes import WARM
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 
 REPEAT, ORDER_SWAP = "repeat", "order_swap"
 REPLICATES = 3
@@ -102,4 +102,4 @@ FIELD_WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
 
 def strategy_choices() -> list[tuple[str, str]]:
     """Return the choices of a form: each strategy by name, with what a judge is shown under it."""
-    return [(name, _(strategy.about)) for name, strategy in registered().items()]
+    return [(name, _(strategy.about)) for name, strategy in get_strategies().items()]

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from dialogue.prices import format_amount
 from studies.workbench import labels
 from studies.workbench.paid_work import PAIRS
@@ -19,7 +19,7 @@ def strategy_label(name: str) -> str:
     """Return what a task's page says for the strategy of this name, or for pairs; empty for any other word."""
     if name == PAIRS:
         return str(WORDS[ORDER_SWAP][0])
-    strategy = registered().get(name)
+    strategy = get_strategies().get(name)
     return _(strategy.label) if strategy else ""
 
 

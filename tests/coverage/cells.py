@@ -189,7 +189,7 @@ def wins(random: Random, raters: int, participants: int, bootstrap: Bootstrap) -
     """Raters and participants are both drawn."""
     met = drawn.verdicts(random, raters, participants)
     group = Group(pd.DataFrame({"rater": met.rows, "cluster": met.columns}))
-    sums = group.resampled(np.column_stack([np.ones_like(met.values), met.values == WIN]), bootstrap)
+    sums = group.resample_sums(np.column_stack([np.ones_like(met.values), met.values == WIN]), bootstrap)
     low, high = np.quantile(sums[:, 1] / sums[:, 0], TAILS)
     return float(low), float(high)
 
@@ -477,7 +477,7 @@ def of_repeated(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
             for scores in sides
         ]
         means = [scores.mean(axis=1) for scores in sides]
-        measured = {one.name: one for one in intervals.disattenuated(*means, spreads)}
+        measured = {one.name: one for one in intervals.disattenuate(*means, spreads)}
         return bounds_of_measured(measured[name], drawn.people(count), bootstrap)
 
     return bounds

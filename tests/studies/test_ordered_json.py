@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogue.seekers.profiles import from_content, known_to_seeker, load_profiles
+from dialogue.seekers.profiles import from_content, load_profiles, write_for_seeker
 from studies.design.reading import INSTRUMENTS
 from studies.models import Card
 from studies.seeker_profiles.selection import keep
@@ -16,8 +16,10 @@ DEMO = load_profiles(INSTRUMENTS / "seeker_profiles_demo.json")
 def test_seekers_are_told_of_themselves_in_the_order_of_the_file():
     study = factories.study("ordered")
     keep(study, DEMO, origin="seeker_profiles_demo.json")
-    stored = {row.key: known_to_seeker(from_content(row.content), detail="full") for row in study.seeker_profiles.all()}
-    assert stored == {profile.id: known_to_seeker(profile, detail="full") for profile in DEMO}
+    stored = {
+        row.key: write_for_seeker(from_content(row.content), detail="full") for row in study.seeker_profiles.all()
+    }
+    assert stored == {profile.id: write_for_seeker(profile, detail="full") for profile in DEMO}
 
 
 def test_card_keeps_the_order_of_its_profile():

@@ -10,13 +10,13 @@ from pkgutil import iter_modules
 from dialogue.judges.strategies.base import (
     Strategy,
     fields_to_leave_out,
+    get_strategies,
     get_strategy,
     register,
-    registered,
     unregister,
 )
 
-__all__ = ["Strategy", "fields_to_leave_out", "get_strategy", "register", "registered", "unregister"]
+__all__ = ["Strategy", "fields_to_leave_out", "get_strategies", "get_strategy", "register", "unregister"]
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -82,7 +82,7 @@ def unregister(name: str) -> None:
     del _REGISTRY[name]
 
 
-def registered() -> dict[str, Strategy]:
+def get_strategies() -> dict[str, Strategy]:
     """Return the strategies by name, in the order of forms."""
     return {one.name: one for one in sorted(_REGISTRY.values(), key=lambda one: (one.order, one.name))}
 
@@ -90,11 +90,11 @@ def registered() -> dict[str, Strategy]:
 def get_strategy(name: str) -> Strategy:
     """Return the strategy of that name. Raises LookupError if no installed module has registered it."""
     if name not in _REGISTRY:
-        raise LookupError(f"No strategy of judges is called {name!r}; there are {', '.join(registered())}.")
+        raise LookupError(f"No strategy of judges is called {name!r}; there are {', '.join(get_strategies())}.")
     return _REGISTRY[name]
 
 
 def fields_to_leave_out() -> list[str]:
     """Return every field that some strategy tells and that can be left out, in the order of the one that tells most."""
-    by_length = sorted(registered().values(), key=lambda one: -len(one.fields))
+    by_length = sorted(get_strategies().values(), key=lambda one: -len(one.fields))
     return list(dict.fromkeys(field for strategy in by_length for field in strategy.fields))

@@ -83,10 +83,10 @@ def excerpt(
 
 def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     """Return each of these columns as text with its bounds; empty where there is no value."""
-    return rows.assign(**{name: bounded(rows, (name, f"{name}_low", f"{name}_high")) for name in columns})
+    return rows.assign(**{name: with_interval(rows, (name, f"{name}_low", f"{name}_high")) for name in columns})
 
 
-def bounded(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Series[str]":
+def with_interval(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Series[str]":
     """Return an estimate and its interval as one text, in each row that has an estimate."""
     numbers = zip(*(rows[name].astype(float) for name in names), strict=True)
     texts = pd.Series([with_bounds(*three) for three in numbers], rows.index, object)

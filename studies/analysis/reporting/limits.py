@@ -72,8 +72,8 @@ def _of_unblinding(export: Export) -> Iterator[str]:
 def _of_declaration(export: Export) -> Iterator[str]:
     """Say what weakens a primary contrast, and which contrasts were withdrawn."""
     standing = [declared for declared in export.primary if declared.withdrawn_in is None]
-    late = [contrast_name(declared.described()) for declared in standing if not declared.before_first_answer]
-    left = [contrast_name(declared.described()) for declared in export.primary if declared not in standing]
+    late = [contrast_name(declared.as_columns()) for declared in standing if not declared.before_first_answer]
+    left = [contrast_name(declared.as_columns()) for declared in export.primary if declared not in standing]
     if late:
         yield _("Declared as primary only after the first answer, so treat as exploratory: {contrasts}.").format(
             contrasts="; ".join(late)

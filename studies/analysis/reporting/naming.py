@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, spoken_language
 from studies.analysis.tables.rater_effects import OWN
@@ -32,6 +32,11 @@ MOMENTS = {
     "final": gettext_noop("at the end"),
     "checkpoint": gettext_noop("at checkpoints"),
     "turn": gettext_noop("of single replies"),
+}
+GROUPS = {  # of models
+    "open": gettext_noop("open weights"),
+    "closed": gettext_noop("proprietary"),
+    "in-domain": gettext_noop("in-domain"),
 }
 COLUMNS = {  # of the tables of results, over a column of the report
     "alpha_ordinal": gettext_noop("α (ordinal)"),
@@ -63,6 +68,7 @@ COLUMNS = {  # of the tables of results, over a column of the report
     "first_share": gettext_noop("First shown chosen"),
     "flag": gettext_noop("Flag"),
     "flags": gettext_noop("Flags"),
+    "group": gettext_noop("Group"),
     "high": gettext_noop("High"),
     "human": gettext_noop("People"),
     "humans": gettext_noop("People"),
@@ -91,6 +97,7 @@ COLUMNS = {  # of the tables of results, over a column of the report
     "method": gettext_noop("Method"),
     "min": gettext_noop("Lowest"),
     "missing_share": gettext_noop("Missing (share)"),
+    "model": gettext_noop("Model"),
     "models": gettext_noop("Models"),
     "Model": gettext_noop("Model"),
     "moment": gettext_noop("When"),
@@ -210,7 +217,7 @@ def raters_name(raters: str) -> str:
 
 
 def strategy_name(strategy: str) -> str:
-    known = registered().get(strategy)
+    known = get_strategies().get(strategy)
     return _(known.label) if known else strategy
 
 
@@ -224,6 +231,11 @@ def condition_name(condition: str) -> str:
 
 def seekers_name(seekers: str) -> str:
     return _(SEEKERS[seekers]) if seekers in SEEKERS else seekers or _("seekers")
+
+
+def group_name(group: str) -> str:
+    """Return the name of a group of models; a study may name groups of its own."""
+    return _(GROUPS[group]) if group in GROUPS else group
 
 
 def kind_of_seekers(seekers: str, condition: str) -> str:

@@ -25,7 +25,7 @@ def decimal(number: float, digits: int = 2) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def signed(number: float, digits: int = 2) -> str:
+def with_sign(number: float, digits: int = 2) -> str:
     text = decimal(number, digits)
     return f"+{text}" if number > 0 and float(text) != 0 else text
 

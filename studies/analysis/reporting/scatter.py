@@ -11,7 +11,7 @@ from matplotlib.path import Path  # noqa: TID253
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import judge_gap
 from studies.analysis.reporting.drawing import ACCENT, INK, LINE, MUTED, WIDTH, wrap_title
-from studies.analysis.reporting.numbers import decimal, signed
+from studies.analysis.reporting.numbers import decimal, with_sign
 
 COLUMNS, HEIGHT = 4, 1.95  # panels beside each other; inches of each
 MOST = 400  # points of a panel
@@ -53,7 +53,7 @@ def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, differenc
             if np.isfinite(bound):
                 axes.axhline(bound, color=INK, linewidth=0.9, linestyle="--")
         _points(axes, _jitter((x + y) / 2, step, 1), _jitter(y - x, step, 2))
-        axes.set_title(f"{wrap_title(name)}\n{signed(bias)} ({decimal(low)} … {decimal(high)})", fontsize=8)
+        axes.set_title(f"{wrap_title(name)}\n{with_sign(bias)} ({decimal(low)} … {decimal(high)})", fontsize=8)
 
     return _grid(panels, mean, difference, draw)
 

@@ -11,6 +11,8 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext, spoken_language
 from studies.analysis.reporting.numbers import count
 
+REASONS = "†"  # beside a model that reasons before it answers
+
 
 def title_of(export: Export) -> str:
     title = manifest_of(export).get("title")
@@ -24,6 +26,26 @@ def manifest_of(export: Export) -> dict[str, Any]:
     path = export.folder / "manifest.json"
     found = json.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
+
+
+def describe_arms(export: Export) -> pd.DataFrame:
+    """Return `group` and `model` of each arm that the manifest describes: its title, or the model's own name where the
+    title only repeats the key. A dagger marks a model that reasons before it answers. Groups come in the study's order.
+    """
+    rows = manifest_of(export).get("arms") or ()
+    return pd.DataFrame(
+        {
+            "group": [row["group"] for row in rows],
+            "model": [f"{_model_name(row)} {REASONS}" if row["reasoning"] else _model_name(row) for row in rows],
+        },
+        index=[row["arm"] for row in rows],
+        dtype=object,
+    )
+
+
+def _model_name(row: dict[str, Any]) -> str:
+    title = row["title"].get(spoken_language().code) or next(iter(row["title"].values()), "")
+    return str(row["model"] if title == row["arm"] else title)
 
 
 def column_of(export: Export, name: str, column: str) -> pd.Series:

@@ -412,7 +412,7 @@ def _resample(x: Array, y: Array, drawn: Drawn) -> Inference:
 def _add_disattenuated(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
     spreads = [_spread(side, both.index) for side in (human, judge)]
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-    measured = intervals.disattenuated(x, y, [spread for spread in spreads if spread[:, 1].max() > 1])
+    measured = intervals.disattenuate(x, y, [spread for spread in spreads if spread[:, 1].max() > 1])
     row.compute("disattenuated", lambda: _corrected_r(row.values["pearson"], row.values["ceiling"]))
     intervals.add_intervals(row, measured, drawn)
 

@@ -136,7 +136,7 @@ def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured
     return Measured("system_r", judge_gap.arm_means_z, values, np.tanh, symmetric=True)
 
 
-def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[Measured]:
+def disattenuate(human: Array, judge: Array, spreads: Sequence[Array]) -> list[Measured]:
     """Return the disattenuated r and the ceiling.
 
     `spreads`: rows × `judge_gap.unit_sums` of each side whose reliability is known.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, number_names, sum_by_cluster
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import alt_test as measure
@@ -24,7 +24,6 @@ from studies.analysis.tables.judged import (
     clusters_of,
     judged_rows,
     key_columns,
-    numbers_of,
 )
 from studies.analysis.tables.table import Table
 
@@ -196,7 +195,7 @@ def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
 
 def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
     epsilon, advantages = EPSILON[of["humans"]], comparison.advantages()
-    clusters = numbers_of(shared.clusters[comparison.items])
+    clusters = number_names(shared.clusters[comparison.items])
     row = Row(**of, statistic="difference", epsilon=epsilon, n=len(advantages), clusters=int(clusters.max()) + 1)
     row.values["estimate"] = float(advantages.mean())
     add_interval(row, advantages, clusters, bootstrap, alike="comparisons_alike")

@@ -103,7 +103,7 @@ class Compared:
     def values(self) -> Array:
         return np.asarray(self.scores, dtype=np.float64)
 
-    def counted(self) -> int:
+    def n_conversations(self) -> int:
         return int(self.conversations.to_numpy(float)[self.scores.notna().to_numpy()].sum())
 
 
@@ -160,7 +160,7 @@ def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[
     """Return the row of two arms of the item, without p_holm and p_bh, which need the other rows."""
     pair = scores_of_pair(item, arms)
     users = len(pair.scores)
-    row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.counted())
+    row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.n_conversations())
     row.values |= {"p_holm": np.nan, "p_bh": np.nan}
     if users:
         _compare(row, pair, bootstrap)

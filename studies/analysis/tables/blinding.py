@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, number_names
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import blinding as measures
@@ -20,7 +20,7 @@ from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import add_resampled, numbers_of
+from studies.analysis.tables.judged import add_resampled
 from studies.analysis.tables.table import Table
 
 COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
@@ -130,7 +130,7 @@ def _guesses(said: pd.Series, sure: pd.Series, export: Export) -> Guesses | None
         met=about["arm"].map(places).to_numpy(np.intp),
         said=np.array([places.get(text, len(arms)) for text in said], dtype=np.intp),
         sure=pd.to_numeric(sure.reindex(said.index), errors="coerce").to_numpy(float),
-        clusters=numbers_of(about["cluster"]),
+        clusters=number_names(about["cluster"]),
     )
 
 
@@ -253,7 +253,7 @@ def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap:
         if not told.any():
             raise Undefined("nobody_sure")
         row.values["estimate"] = float(guesses.sure[told].mean())
-        add_interval(row, guesses.sure[told], numbers_of(guesses.clusters[told]), bootstrap, alike="answers_alike")
+        add_interval(row, guesses.sure[told], number_names(guesses.clusters[told]), bootstrap, alike="answers_alike")
 
     return _row(arm, "certainty", guesses.of(told), add)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from scipy import stats  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.bootstrap import Array, Bootstrap, number_names
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import mixed
@@ -24,7 +24,6 @@ from studies.analysis.tables.conditions import CONDITIONS, WORST_CASE
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbers_of
 from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "seekers", "instrument", "moment"]
@@ -128,7 +127,7 @@ def model_of(scores: pd.DataFrame) -> mixed.Data:
     """Return the model of scores of arms that were met in both conditions."""
     of_arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)[1]
     fixed = design(of_arm, scores["condition"])
-    return mixed.Data(scores["score"].to_numpy(float), fixed, {PROFILE: numbers_of(scores["cluster"])})
+    return mixed.Data(scores["score"].to_numpy(float), fixed, {PROFILE: number_names(scores["cluster"])})
 
 
 def design(of_arm: np.ndarray, conditions: pd.Series) -> Array:

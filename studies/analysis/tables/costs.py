@@ -5,14 +5,13 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.bootstrap import Bootstrap, number_names
 from studies.analysis.frames import Export, read_calls
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = ["arm", "seekers", "purpose", "measure", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
@@ -73,7 +72,7 @@ def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
         return row.cells()
     values = known[measure].to_numpy(float)
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbers_of(known["cluster"]), bootstrap, alike="values_alike")
+    add_interval(row, values, number_names(known["cluster"]), bootstrap, alike="values_alike")
     if len(known) < len(used):
         row.add_notes(Note(UNKNOWN[measure][1], count=len(used) - len(known)))
     return row.cells()

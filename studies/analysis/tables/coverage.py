@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.bootstrap import Array, Bootstrap, number_names
 from studies.analysis.frames import VARIANT, Export, read_ratings
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
@@ -19,7 +19,7 @@ from studies.analysis.reading import read_table
 from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import JUDGE, SCALE, key_columns, numbers_of
+from studies.analysis.tables.judged import JUDGE, SCALE, key_columns
 from studies.analysis.tables.table import Table
 
 COLUMNS = [
@@ -160,7 +160,7 @@ def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale:
         row.leave_out("estimate", "low", "high", because=Note("scale_unknown"))
         return row.cells()
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbers_of(things["cluster"]), bootstrap, alike="scores_alike")
+    add_interval(row, values, number_names(things["cluster"]), bootstrap, alike="scores_alike")
     row.add_notes(*([scale.note] if scale and scale.note else []))
     return row.cells()
 

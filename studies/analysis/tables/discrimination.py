@@ -118,7 +118,7 @@ def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
 def _row(item: Compared, bootstrap: Bootstrap) -> dict[str, Any]:
     complete = item.complete().values()
     users, left_out = len(complete), len(item.scores) - len(complete)
-    row = Row(**item.of, users=users, models=len(item.arms), clusters=len(item.scores), n=item.counted())
+    row = Row(**item.of, users=users, models=len(item.arms), clusters=len(item.scores), n=item.n_conversations())
     row.values |= {"test": TEST, "correction": CORRECTION}
     if users:
         _add_variances(row, complete, bootstrap)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.bootstrap import Bootstrap, number_names
 from studies.analysis.frames import FEELINGS, TOLD, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
@@ -14,7 +14,6 @@ from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
-from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = [
     "arm",
@@ -100,7 +99,7 @@ def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
         return row.cells()
     values = both[of["statistic"]].to_numpy(float)
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbers_of(both["cluster"]), bootstrap, alike="values_alike")
+    add_interval(row, values, number_names(both["cluster"]), bootstrap, alike="values_alike")
     if len(both) < len(felt):
         row.add_notes(Note("before_or_after_unknown_of", count=len(felt) - len(both)))
     if of["statistic"] != BEFORE and (early := int(both[EARLY].sum())):

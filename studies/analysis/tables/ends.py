@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array
+from studies.analysis.bootstrap import Array, number_names
 from studies.analysis.measures import incidence
-from studies.analysis.tables.verdicts import numbers_of
 
 LEAVING = ("walked_out", "early", "satisfied", "safety")
 # The cap and people's regular end stop a conversation that might have gone on, and a technical failure is nobody's
@@ -19,7 +18,7 @@ REGULAR = "finished"
 ENDS = (*LEAVING, REGULAR, "cap", "technical")
 
 
-def ended_in(ways: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
+def is_end(ways: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
     return np.isin(ends, [ENDS.index(way) for way in ways])
 
 
@@ -44,12 +43,12 @@ class Group:
         return np.asarray(pd.Index(ENDS).get_indexer(self.chats["end_reason"]), dtype=np.intp)
 
     @cached_property
-    def left(self) -> NDArray[np.bool_]:
-        return ended_in(LEAVING, self.ends)
+    def has_left(self) -> NDArray[np.bool_]:
+        return is_end(LEAVING, self.ends)
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
-        return numbers_of(self.chats["cluster"])
+        return number_names(self.chats["cluster"])
 
     @cached_property
     def counts(self) -> Array:
@@ -58,21 +57,21 @@ class Group:
     def sums(self) -> Array:
         return self.counts.reshape(len(self.counts), -1)
 
-    def shaped(self, sums: Array) -> Array:
+    def reshape_sums(self, sums: Array) -> Array:
         return sums.reshape(*sums.shape[:-1], *self.counts.shape[1:])
 
     def at_risk(self, turn: int) -> int:
         return int((self.turns >= turn).sum())
 
-    def followed(self, turn: int, counting: Sequence[str]) -> int:
+    def count_followed(self, turn: int, counting: Sequence[str]) -> int:
         """Return the number of clusters of which something is known at that turn.
 
         Not all of their conversations were censored before. `counting`: the ends that are none of that.
         """
-        known = (self.turns >= turn) | ended_in(counting, self.ends)
+        known = (self.turns >= turn) | is_end(counting, self.ends)
         return len(np.unique(self.clusters[known]))
 
-    def known_until(self) -> float:
+    def last_known_turn(self) -> float:
         """Return the last turn of which the curve of leaving tells: infinite where all have left before."""
         at_end = incidence.still_open(leaving(self.counts.sum(axis=0)))[-1]
         return np.inf if at_end == 0 else float(self.turns.max())

@@ -90,13 +90,13 @@ def printed_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def latex(table: pd.DataFrame) -> str:
     """Return a booktabs table of what `printed` gave."""
-    lines = [" & ".join(map(_escaped, row)) + r" \\" for row in table.itertuples(index=False)]
-    head = " & ".join(map(_escaped, table.columns)) + r" \\"
+    lines = [" & ".join(map(_escape_latex, row)) + r" \\" for row in table.itertuples(index=False)]
+    head = " & ".join(map(_escape_latex, table.columns)) + r" \\"
     begin = rf"\begin{{tabular}}{{l{'c' * (table.shape[1] - 1)}}}"
     return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"])
 
 
-def _escaped(text: str) -> str:
+def _escape_latex(text: str) -> str:
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
     signs |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
     return "".join(signs.get(sign, sign) for sign in text)

@@ -27,14 +27,14 @@ def adjust(
     nothing differed; this counts as p = 1 in its family: what a test finds must not decide whether it is one.
     """
 
-    def counted(row: TableRow) -> float:
+    def get_p(row: TableRow) -> float:
         found = float(row.get(p, np.nan))
         return 1.0 if np.isnan(found) and undecided(row) else found
 
-    tested = sorted((row for row in rows if np.isfinite(counted(row))), key=family)
+    tested = sorted((row for row in rows if np.isfinite(get_p(row))), key=family)
     for _key, members in groupby(tested, key=family):
         together = list(members)
-        for row, adjusted in zip(together, correct([counted(row) for row in together]), strict=True):
+        for row, adjusted in zip(together, correct([get_p(row) for row in together]), strict=True):
             if np.isfinite(row.get(p, np.nan)):
                 row[into] = adjusted
     return rows

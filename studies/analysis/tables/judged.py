@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Resampled, refuse_alike
+from studies.analysis.bootstrap import Resampled, number_names, refuse_alike
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
@@ -50,14 +50,8 @@ def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:
     return dict(zip(names, map(str, key), strict=True))
 
 
-def numbers_of(names: Any) -> NDArray[np.intp]:
-    """Return the number of each name, from 0."""
-    numbers: NDArray[np.intp] = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1]
-    return numbers
-
-
 def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp]:
-    return numbers_of(export.conversations["cluster"].loc[list(conversations)])
+    return number_names(export.conversations["cluster"].loc[list(conversations)])
 
 
 def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callable[[float], float] = float) -> None:

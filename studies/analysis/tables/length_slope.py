@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns, numbers_of
+from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns
 from studies.analysis.tables.scores import FINAL
 
 LENGTH, SLOPE = "length", "slope_per_100_characters"
@@ -39,8 +39,8 @@ def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: B
     known = rows[rows["conversation"].isin(mean.index)]
     about = export.chats.loc[known["conversation"]]
     x, y = mean.loc[known["conversation"]].to_numpy(float), known["score"].to_numpy(float)
-    groups = numbers_of(about["arm"].to_numpy(str) + "\0" + language.loc[known["conversation"]].to_numpy(str))
-    clusters = numbers_of(about["cluster"])
+    groups = number_names(about["arm"].to_numpy(str) + "\0" + language.loc[known["conversation"]].to_numpy(str))
+    clusters = number_names(about["cluster"])
     row = Row(**of, n=len(known), clusters=len(set(clusters)))
     try:
         if not len(known):

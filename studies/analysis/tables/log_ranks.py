@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import FEW_CLUSTERS
+from studies.analysis.bootstrap import FEW_CLUSTERS, number_names
 from studies.analysis.measures.log_rank import ChiSquare, Ends, log_rank
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.ends import Group
-from studies.analysis.tables.verdicts import numbers_of
 
 LOG_RANK, STRATIFIED = "log_rank", "log_rank_stratified"
 PLAIN, CLUSTERED = Note("log_rank"), Note("log_rank_of_clusters")
@@ -26,7 +25,7 @@ def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any
     yield _test(of | {"statistic": LOG_RANK}, chats, _log_rank)
     arms = chats.groupby("cluster")["arm"].transform("nunique")
     if (arms > 1).any():
-        yield _test(of | {"statistic": STRATIFIED}, chats[arms > 1], _stratified)
+        yield _test(of | {"statistic": STRATIFIED}, chats[arms > 1], _stratify)
 
 
 def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame], _Tested]) -> dict[str, Any]:
@@ -48,13 +47,13 @@ def _log_rank(chats: pd.DataFrame) -> _Tested:
     together = np.zeros(len(chats), dtype=np.intp)
     if chats["cluster"].is_unique:
         return log_rank(_ends(chats, together)), PLAIN
-    return log_rank(_ends(chats, together), numbers_of(chats["cluster"])), CLUSTERED
+    return log_rank(_ends(chats, together), number_names(chats["cluster"])), CLUSTERED
 
 
-def _stratified(chats: pd.DataFrame) -> _Tested:
-    return log_rank(_ends(chats, numbers_of(chats["cluster"]))), PLAIN
+def _stratify(chats: pd.DataFrame) -> _Tested:
+    return log_rank(_ends(chats, number_names(chats["cluster"]))), PLAIN
 
 
 def _ends(chats: pd.DataFrame, strata: NDArray[np.intp]) -> Ends:
     group = Group(chats)
-    return Ends(group.turns, group.left, numbers_of(chats["arm"]), strata)
+    return Ends(group.turns, group.has_left, number_names(chats["arm"]), strata)

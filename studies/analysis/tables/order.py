@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, number_names
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.carry_over import Effect, Fit, Model, fit, likelihood_ratio
@@ -28,7 +28,6 @@ from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbers_of
 from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "instrument", "moment", "item"]
@@ -146,7 +145,7 @@ def _rows(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> Ite
 
 def _mean(about: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values = scores["score"].to_numpy(float)
-    clusters = numbers_of(scores["participant"])
+    clusters = number_names(scores["participant"])
     users = int(clusters.max()) + 1
     row = Row(**about, n=len(values), clusters=users, estimate=float(values.mean()))
     if users < FEWEST_USERS:
@@ -202,7 +201,7 @@ def design(scores: pd.DataFrame) -> Design:
         raise Undefined("under_two_positions")
     each = list(zip(scores["arm"], scores["condition"], strict=True))
     names = sorted(set(each))
-    met, users = np.array([names.index(one) for one in each], dtype=np.intp), numbers_of(scores["participant"])
+    met, users = np.array([names.index(one) for one in each], dtype=np.intp), number_names(scores["participant"])
     positions = scores["position"].to_numpy(float)
     fixed = np.column_stack([np.eye(len(names))[met], positions - positions.mean()])
     if not _of_full_rank(fixed):

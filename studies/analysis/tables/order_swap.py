@@ -8,12 +8,11 @@ import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 from scipy.stats import binomtest  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.bootstrap import Array, Bootstrap, number_names
 from studies.analysis.frames import Export, read_pairs
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import numbers_of
 
 ORDER_SWAP, CONSISTENT, FIRST_BIAS = "order_swap", "share_consistent", "first_bias"
 
@@ -71,4 +70,4 @@ def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:
     """Return the first in the alphabet of two different clusters, so that it does not matter which side is called a."""
     known = export.chats["cluster"]
     names = [sides[f"conversation_{side}"].map(lambda code: known.get(code, f"conversation {code}")) for side in "ab"]
-    return numbers_of(names[0].where(names[0] <= names[1], names[1]))
+    return number_names(names[0].where(names[0] <= names[1], names[1]))

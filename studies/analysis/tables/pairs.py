@@ -101,7 +101,7 @@ def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap
     if not method:
         row.leave_out(*bounds, because=Note("one_rater_and_cluster"))
         return
-    sums = contest.resampled(chosen, bootstrap)
+    sums = contest.resample_sums(chosen, bootstrap)
     drawn = sums[sums[:, 0] > 0]
     row.add_methods(method)
     constant = []
@@ -212,7 +212,7 @@ def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstra
         for row in rows:
             row.leave_out("low", "high", because=Note("one_rater_and_cluster"))
         return
-    drawn = log_strengths(group.resampled(wins, bootstrap).reshape(-1, len(rows), len(rows)))
+    drawn = log_strengths(group.resample_sums(wins, bootstrap).reshape(-1, len(rows), len(rows)))
     fitted = drawn[np.isfinite(drawn).all(axis=1)]
     missing = len(drawn) - len(fitted)
     for place, row in enumerate(rows):

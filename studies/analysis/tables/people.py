@@ -44,7 +44,7 @@ def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
         of = {"track": str(track)}
         rows = [
             *_numeric(of, ages[ages["participant"].isin(who)]),
-            *_chosen(of, choices[choices["participant"].isin(who)]),
+            *_count_choices(of, choices[choices["participant"].isin(who)]),
             *_levels(of | {"instrument": "", "item": LANGUAGE}, of_track["language"]),
             *_numeric(of, scales[scales["participant"].isin(who)]),
         ]
@@ -109,7 +109,7 @@ def _numeric(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, An
         yield row.cells()
 
 
-def _chosen(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _count_choices(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for instrument, item in CHOICES:
         given = answers.loc[(answers["instrument"] == instrument) & (answers["item"] == item), "text"]
         yield from _levels(of | {"instrument": instrument, "item": item}, given)

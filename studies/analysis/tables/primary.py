@@ -65,7 +65,7 @@ def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Fo
 
 
 def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Found:
-    of, of_arms = declared.described(), bool(declared.contrast.arms)
+    of, of_arms = declared.as_columns(), bool(declared.contrast.arms)
     row = Row(contrast=_in_words(of), table="arm_pairs" if of_arms else "strategy_tests", **of, n=0, clusters=0)
     row.values |= {"version": declared.version, "declared_at": declared.declared_at}
     found = _of_arms(of, export, bootstrap) if of_arms else _of_strategies(of, export, bootstrap)

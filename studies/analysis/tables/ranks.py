@@ -61,7 +61,7 @@ def _rows(item: Compared, bootstrap: Bootstrap) -> list[dict[str, Any]]:
 def _within_users(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     complete = item.complete()
     users, left_out = len(complete.scores), len(item.scores) - len(complete.scores)
-    about: dict[str, Any] = item.of | {"n": complete.counted(), "clusters": users}
+    about: dict[str, Any] = item.of | {"n": complete.n_conversations(), "clusters": users}
     for statistic, measure in WITHIN.items():
         values = measure(complete.values()) if users else np.zeros((0, len(item.arms)))
         for arm, of_arm in zip(item.arms, values.T, strict=True):
@@ -79,7 +79,7 @@ def _within_users(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, An
 def _places(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     several = item.scores.notna().sum(axis=1) > 1
     met = Compared(item.of, item.scores[several], item.conversations[several])
-    about: dict[str, Any] = item.of | {"n": met.counted(), "clusters": len(met.scores)}
+    about: dict[str, Any] = item.of | {"n": met.n_conversations(), "clusters": len(met.scores)}
     places = [f"rank_{place}" for place in range(1, len(item.arms) + 1)]
     try:
         chances, notes = _chances(met, bootstrap)

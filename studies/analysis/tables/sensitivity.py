@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap, Inference, fisher_z, pair_moments, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import (
+    Bootstrap,
+    Inference,
+    fisher_z,
+    number_names,
+    pair_moments,
+    sum_by_cell,
+    sum_by_cluster,
+)
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
@@ -31,7 +39,6 @@ from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
 from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbers_of
 
 NAMED = ["raters", "arm_a", "arm_b", "seekers", "condition"]
 OF = ["judge", "strategy", "human", *SCALE]
@@ -76,10 +83,10 @@ def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Row
     for name, sample in ({ALL: export} | changed).items():
         rows = [unnamed | row for row in _of_sample(sample, pairs[name], bootstrap)]
         usual = usual or rows
-        yield name, [row | {"sample": name} for row in (*rows, *_lost(usual, rows))]
+        yield name, [row | {"sample": name} for row in (*rows, *_list_lost(usual, rows))]
 
 
-def _lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
+def _list_lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
     """Yield a row for each estimate of the whole data that the sample cannot give."""
     there = {_key_of(row) for row in rows}
     for of in (row for row in usual if _key_of(row) not in there):
@@ -169,9 +176,9 @@ def _correlation(
 
     def drawn() -> Inference:
         correlation.pearson(human, judge)  # where r does not exist, its reason is the interval's too
-        sums, clusters = pair_moments(human, judge), numbers_of(about["cluster"])
+        sums, clusters = pair_moments(human, judge), number_names(about["cluster"])
         if of["human"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
-            return bootstrap.resample_two_way(fisher_z, sum_by_cell(sums, clusters, numbers_of(about["arm"])))
+            return bootstrap.resample_two_way(fisher_z, sum_by_cell(sums, clusters, number_names(about["arm"])))
         return bootstrap.resample(fisher_z, sum_by_cluster(sums, clusters))
 
     _add_interval_of_r(row, drawn)
@@ -201,7 +208,7 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
         for a, b in combinations(item.arms, 2):
             pair = scores_of_pair(item, (a, b))
             users = len(pair.scores)
-            row = Row(**item.of, statistic="difference", arm_a=a, arm_b=b, n=pair.counted(), clusters=users)
+            row = Row(**item.of, statistic="difference", arm_a=a, arm_b=b, n=pair.n_conversations(), clusters=users)
             if users:
                 between = differences(pair)
                 row.values["estimate"] = float(between.mean())
@@ -214,7 +221,7 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
 def _separations(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     for item in comparisons(sample):
         complete = item.complete()
-        row = Row(n=complete.counted(), clusters=len(complete.scores))
+        row = Row(n=complete.n_conversations(), clusters=len(complete.scores))
         add_separation(row, item, bootstrap)
         found = row.cells()
         about = item.of | {name: found[name] for name in ("n", "clusters", "note")}
@@ -236,7 +243,7 @@ def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) 
     """Return the ICC with the interval that reliability.csv has of it."""
     targets = scores.groupby(UNIT, observed=True).ngroup().to_numpy()
     of_targets = scores.assign(target=targets).groupby("target")["conversation"].first().astype(str)
-    clusters = numbers_of(conversations.loc[of_targets, "cluster"])
+    clusters = number_names(conversations.loc[of_targets, "cluster"])
     row = Row(**of, statistic="icc_1_1", n=len(of_targets), clusters=int(clusters.max()) + 1)
     values = scores["score"].to_numpy(float)
     try:

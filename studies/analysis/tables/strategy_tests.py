@@ -8,7 +8,16 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import ALIKE, Array, Bootstrap, Inference, refuse_alike, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import (
+    ALIKE,
+    Array,
+    Bootstrap,
+    Inference,
+    number_names,
+    refuse_alike,
+    sum_by_cell,
+    sum_by_cluster,
+)
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
@@ -17,7 +26,7 @@ from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.judged import clusters_of, key_columns, numbers_of
+from studies.analysis.tables.judged import clusters_of, key_columns
 from studies.analysis.tables.table import Table
 
 MENG = ("meng_z", "meng_p", "meng_low", "meng_high")
@@ -150,7 +159,7 @@ def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np
     """Return the arms of counsellors' own conversations, which are drawn beside the counsellors; None of all others."""
     about = export.conversations.loc[scores.index.get_level_values("conversation").astype(str)]
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
-    return numbers_of(about["arm"]) if own and about["arm"].nunique() > 1 else None
+    return number_names(about["arm"]) if own and about["arm"].nunique() > 1 else None
 
 
 def are_alike(row: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from studies.analysis.measures.proportions import BY_CLUSTERS, METHOD, effective
 from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, ended_in, leaving
+from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, is_end, leaving
 from studies.analysis.tables.log_ranks import log_ranks
 from studies.analysis.tables.table import Table
 
@@ -81,7 +81,7 @@ def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     """Yield (arm, condition and seekers, their rows), and of all arms together those of the tests."""
     for _seekers, chats in known_chats(export).groupby("seekers"):
         groups = {key: Group(found) for key, found in chats.groupby(OF)}
-        common, left = horizon(groups.values()), any(group.left.any() for group in groups.values())
+        common, left = horizon(groups.values()), any(group.has_left.any() for group in groups.values())
         for key, group in groups.items():
             of = dict(zip(OF, map(str, key), strict=True))
             rows = _rows(of, group, bootstrap, horizon=common, anybody_left=left)
@@ -100,7 +100,7 @@ def known_chats(export: Export) -> pd.DataFrame:
 
 def horizon(groups: Collection[Group]) -> int:
     """Return the last turn up to which all curves tell; the same for all arms, so that their mean turns compare."""
-    shortest = min(group.known_until() for group in groups)
+    shortest = min(group.last_known_turn() for group in groups)
     return int(shortest) if np.isfinite(shortest) else max(int(group.turns.max()) for group in groups)
 
 
@@ -110,7 +110,7 @@ def _rows(
     seen = [place for place in range(len(ENDS)) if (group.ends == place).any()]
 
     def shares(sums: Array) -> Array:
-        found = group.shaped(sums)
+        found = group.reshape_sums(sums)
         open_, ongoing = incidence.still_open(leaving(found)), incidence.still_open(found)
         return np.stack([open_, ongoing, *(incidence.incidence(found, end) for end in seen)], axis=-2)
 
@@ -140,7 +140,9 @@ def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) ->
     if len(group.counts) < 2:
         row.leave_out("low", "high", because=Note("under_two_clusters"))
     elif estimate in (0, 1):
-        _add_wilson(row, estimate, group.followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS), METHOD)
+        _add_wilson(
+            row, estimate, group.count_followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS), METHOD
+        )
     elif np.isnan(without).any():
         row.leave_out("low", "high", because=Note("turn_unknown_without_cluster"))
     else:
@@ -164,7 +166,7 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
     row = _new_row(of, group)
 
     def mean(sums: Array) -> Array:
-        return incidence.restricted_mean(leaving(group.shaped(sums)), of["turn"])
+        return incidence.restricted_mean(leaving(group.reshape_sums(sums)), of["turn"])
 
     sums = group.sums()
     row.values["estimate"] = float(mean(sums.sum(axis=0)))
@@ -172,7 +174,7 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
         row.leave_out("estimate", "low", "high", because=NOTHING_ENDED)
     elif len(group.counts) < 2:
         row.leave_out("low", "high", because=Note("under_two_clusters"))
-    elif not group.left.any():
+    elif not group.has_left.any():
         row.leave_out("low", "high", because=NOTHING_ENDED)
     else:
         _add_interval(row, bootstrap.resample(mean, sums))
@@ -212,7 +214,7 @@ def _note_regular_ends(row: Row, group: Group) -> None:
 
     People may well end where they would soon have left, so taking these for the others may be wrong.
     """
-    if regular := int(ended_in([REGULAR], group.ends).sum()):
+    if regular := int(is_end([REGULAR], group.ends).sum()):
         row.add_notes(Note("regular_ends", count=regular))
 
 
@@ -226,7 +228,7 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
         row.leave_out("low", "high", because=Note("under_two_clusters"))
         return
     drawn = weights(len(sums), bootstrap.replicates, bootstrap.seed) @ sums
-    bounds = np.quantile(incidence.median(leaving(group.shaped(drawn))), TAILS, method="inverted_cdf")
+    bounds = np.quantile(incidence.median(leaving(group.reshape_sums(drawn))), TAILS, method="inverted_cdf")
     row.add_methods(Note("cluster_bootstrap", interval=Note("percentile")))
     for name, bound in zip(("low", "high"), bounds, strict=True):
         if np.isfinite(bound):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cluster
 from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
@@ -14,7 +14,6 @@ from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.scores import conversation_scores
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = [
     "arm",
@@ -93,7 +92,7 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
 
 
 def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    values, clusters = scores["score"].to_numpy(float), numbers_of(scores["cluster"])
+    values, clusters = scores["score"].to_numpy(float), number_names(scores["cluster"])
     row = Row(**of, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
     add_interval(row, values, clusters, bootstrap, alike="scores_alike")
     return row.cells()
@@ -112,7 +111,7 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
     centred = several[["turn", "score"]].astype(float)
     centred = centred - centred.groupby(several["conversation"]).transform("mean")
     turn, score = centred["turn"].to_numpy(), centred["score"].to_numpy()
-    sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), numbers_of(several["cluster"]))
+    sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), number_names(several["cluster"]))
     row.values["estimate"] = float(slope(sums.sum(axis=0)))
     try:
         if not np.abs(score).max() > 1e-9:

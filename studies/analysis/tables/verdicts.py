@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, weights
+from studies.analysis.bootstrap import Array, Bootstrap, number_names, weights
 from studies.analysis.frames import read_pairs, read_table
 from studies.analysis.notes import Note
 
@@ -51,17 +51,17 @@ class Group:
     @cached_property
     def raters(self) -> NDArray[np.intp]:
         """Return the number of each row's rater, from 0."""
-        return numbers_of(self.rows["rater"])
+        return number_names(self.rows["rater"])
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
-        return numbers_of(self.rows["cluster"])
+        return number_names(self.rows["cluster"])
 
     def counts(self) -> dict[str, int]:
         clusters, raters = (int(numbers.max()) + 1 for numbers in (self.clusters, self.raters))
         return {"n": len(self.rows), "clusters": clusters, "n_raters": raters}
 
-    def drawn(self) -> dict[str, NDArray[np.intp]]:
+    def resampled_units(self) -> dict[str, NDArray[np.intp]]:
         """Return the units that are drawn again: kinds of which there are two or more.
 
         Raters who only ever met one cluster are not drawn, for they come and go with it.
@@ -73,7 +73,7 @@ class Group:
 
     def method(self) -> Note | None:
         """Return how intervals are computed; None where nothing can be drawn again."""
-        match list(self.drawn()):
+        match list(self.resampled_units()):
             case []:
                 return None
             case [name]:
@@ -81,7 +81,7 @@ class Group:
             case _:
                 return Note("pigeonhole_bootstrap_of", drawn=Note("raters_and_participants"))
 
-    def resampled(self, values: Array, bootstrap: Bootstrap) -> Array:
+    def resample_sums(self, values: Array, bootstrap: Bootstrap) -> Array:
         """Return replicates × sums of `values`, which are rows × sums.
 
         Raters and clusters are each drawn by themselves, and a verdict counts by the product (Owen 2007, doi
@@ -91,7 +91,7 @@ class Group:
         """
         drawn = [
             (weights(int(numbers.max()) + 1, bootstrap.replicates, (bootstrap.seed, place)), numbers)
-            for place, numbers in enumerate(self.drawn().values())
+            for place, numbers in enumerate(self.resampled_units().values())
         ]
         step = max(1, AT_ONCE // len(values))
         parts = []
@@ -101,11 +101,6 @@ class Group:
                 counting = counting * weight[start : start + step, numbers]
             parts.append(counting @ values)
         return np.concatenate(parts)
-
-
-def numbers_of(column: pd.Series) -> NDArray[np.intp]:
-    numbers: NDArray[np.intp] = np.unique(column.to_numpy(str), return_inverse=True)[1]
-    return numbers
 
 
 def read_verdicts(folder: Path) -> Verdicts | None:

@@ -214,6 +214,7 @@ def build_manifest(study: Study, only: Filter) -> dict[str, Any]:
         "title": design["title"],
         "languages": design["languages"],
         "protocols": [describe_protocol(protocol) for protocol in protocols],
+        "arms": describe_arms(protocols),
         "primary": list(list_contrasts(protocols, first_answer_at)),
         "first_answer_at": format_cell(first_answer_at) or None,
         "emostudy": get_product_version(),
@@ -234,6 +235,15 @@ def describe_unblinding(unblinding: Unblinding | None) -> dict[str, str] | None:
 
 def describe_protocol(protocol: Protocol) -> dict[str, Any]:
     return {"version": protocol.version, "hash": protocol.hash(), "order_seed": protocol.design["order"]["seed"]}
+
+
+def describe_arms(protocols: list[Protocol]) -> list[dict[str, Any]]:
+    """Return the arms of all versions, each as the last version that has it describes it."""
+    arms = {arm.key: arm for protocol in protocols for arm in protocol.arms.all()}
+    return [
+        {"arm": arm.key, "title": arm.title, "model": arm.model, "group": arm.group, "reasoning": arm.reasoning}
+        for arm in arms.values()
+    ]
 
 
 def list_contrasts(protocols: list[Protocol], first_answer_at: datetime | None) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from studies.data.exports.columns import (
     time,
 )
 from studies.models import Adjudication, Review, Study
-from studies.second_raters.review_work import Calibrated, calibrated
+from studies.second_raters.review_work import Calibrated, get_calibration
 
 # reviews.csv
 
@@ -89,7 +89,9 @@ def rated_vignettes(study: Study, only: Filter) -> QuerySet[Review]:
 
 def calibration(study: Study, only: Filter) -> Rows:
     rated = rated_vignettes(study, only)
-    return rows_of_things(CALIBRATION, (RatedItem(review, score) for review in rated for score in calibrated(review)))
+    return rows_of_things(
+        CALIBRATION, (RatedItem(review, score) for review in rated for score in get_calibration(review))
+    )
 
 
 def count_calibration(study: Study, only: Filter) -> int:

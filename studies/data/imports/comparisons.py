@@ -116,13 +116,13 @@ class _Table:
 
     def take(self, row: Row) -> bool:
         """Keep what a row says, or the fault that is in it."""
-        pair, sides, instrument = row.needed("pair"), self.sides(row), row.text("instrument")
+        pair, sides, instrument = row.require("pair"), self.sides(row), row.text("instrument")
         kind, first = (
             row.choice("rater_kind", RaterKind.values),
             row.choice("shown_first", ("", *Comparison.Side.values)),
         )
-        by = By(pair, kind, row.needed("rater"), order_of(kind, first))
-        question = row.needed("question")
+        by = By(pair, kind, row.require("rater"), order_of(kind, first))
+        question = row.require("question")
         opinion = Opinion(row.choice("verdict", Verdict.Choice.values), row.text("reason"))
         if by in self.begun:
             row.fault("rater", f"{by.rater!r} has this pair at hand just now")

@@ -169,7 +169,7 @@ class _Line:
         if given == ["turns"]:
             nodes = self.members("turns")
             return [self.turn(node, path, is_last=node is nodes[-1][1]) for path, node in nodes]
-        return paired(self.message(node, path) for path, node in self.members("messages"))
+        return pair_messages(self.message(node, path) for path, node in self.members("messages"))
 
     def members(self, key: str) -> list[tuple[str, Mapping[str, Any]]]:
         """Return each object of a list, with its path."""
@@ -209,7 +209,7 @@ class _Line:
             self.fault(f"{path}.{key}", f"unknown key; known are {', '.join(known)}")
 
 
-def paired(messages: Iterable[tuple[str, str]]) -> list[ImportedTurn]:
+def pair_messages(messages: Iterable[tuple[str, str]]) -> list[ImportedTurn]:
     """Return messages as turns: those of one role in a row are one, and what the system is told is left out."""
     turns: list[ImportedTurn] = []
     spoken = ((role, content) for role, content in messages if role != "system")

@@ -93,14 +93,14 @@ def import_ratings(
             elif earlier[:2] == score[:2]:  # an import does not rewrite what was said of a score
                 already_there += 1
             else:
-                faults.add(line, f"score: this rating has {said(earlier)} already, not {said(score)}")
+                faults.add(line, f"score: this rating has {format_score(earlier)} already, not {format_score(score)}")
         faults.refuse_any()
         add(study, new, on_done)
     scores = [score for items in new.values() for score in items.values()]
     return Outcome(len(scores), already_there, sum(score.value is None for score in scores), not_answered_yet)
 
 
-def said(score: Score) -> str:
+def format_score(score: Score) -> str:
     return "no score" if score.value is None else f"{score.value:g}"
 
 
@@ -114,7 +114,7 @@ def read_ratings(
         if value is not None and missing:
             row.fault("missing_reason", "there is a score, so nothing is missing")
         of = place_of(row, runs)
-        item = row.needed("item")
+        item = row.require("item")
         if (of.instrument, item) in instructed:
             row.fault("item", f"{item!r} tells people what to answer, so it is no rating")
         elif not as_is:
@@ -128,10 +128,10 @@ def place_of(row: Row, runs: Mapping[str, int]) -> Of:
     turn = row.whole("turn", least=0) or 0
     return Of(
         kind=row.choice("rater_kind", RaterKind.values),
-        rater=row.needed("rater"),
+        rater=row.require("rater"),
         strategy=strategy_of(row),
         run=row.run("conversation", runs),
-        instrument=row.needed("instrument"),
+        instrument=row.require("instrument"),
         moment=moment,
         # Of a final rating an export has the last turn rated: it follows from the conversation. A file without moments
         # may tell ratings apart by their turns alone.

@@ -55,7 +55,7 @@ class Row:
             self.fault(column, wrong)
         return text
 
-    def needed(self, column: str) -> str:
+    def require(self, column: str) -> str:
         text = self.text(column)
         if not text:
             self.fault(column, "is empty")
@@ -68,7 +68,7 @@ class Row:
         return text
 
     def run(self, column: str, runs: Mapping[str, int]) -> int:
-        conversation = self.needed(column)
+        conversation = self.require(column)
         if conversation and conversation not in runs:
             self.fault(column, f"there is no {conversation!r} in this study")
         return runs.get(conversation, 0)

@@ -63,7 +63,7 @@ class Contexts:
         (count,) = self.rows.execute("SELECT COUNT(DISTINCT context) FROM reply").fetchone()
         return int(count)
 
-    def shared(self) -> Iterator[list[Candidate]]:
+    def list_shared(self) -> Iterator[list[Candidate]]:
         """Yield the replies to each context that two supporters or more met, in the order in which they came first."""
         found = self.rows.execute(
             "SELECT context, run, turn, arm, supporter, scores FROM reply JOIN (SELECT context, MIN(run) AS first,"

@@ -22,7 +22,7 @@ class Duplicate(StrEnum):
     NEAR = "near"
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return the text without differences of case, width or white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
@@ -86,7 +86,7 @@ class Seen:
 
     def look(self, *texts: str) -> Duplicate | None:
         """Return which kind of duplicate this is, or remember a text that is none."""
-        parts = [folded(text) for text in texts]
+        parts = [fold(text) for text in texts]
         kept = json.dumps(parts)
         digest = hashlib.sha256(kept.encode()).digest()
         if self.rows.execute("SELECT 1 FROM text WHERE digest = ?", [digest]).fetchone():

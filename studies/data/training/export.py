@@ -35,7 +35,7 @@ def export_training(
         for row in make(study, options, counts, on_conversation):
             writer.add(row)
             counts.add_row(row, options)
-        card = card_of(study, options, counts, writer.written())
+        card = card_of(study, options, counts, writer.close())
         writer.put_in_place(card)
     record_export(study, Places(out).all(), include_tests=options.include_tests)
     return card
@@ -76,18 +76,18 @@ def preference_rows(
         for talk in talks(study, options, counts, on_conversation):
             contexts.add(talk, by_reply=options.by_reply())
         counts.contexts = contexts.count()
-        for candidates in contexts.shared():
+        for candidates in contexts.list_shared():
             counts.shared += 1
             for both in meetings(candidates):
                 counts.pairs += 1
-                found = preferred(*both, contexts, seen, options)
+                found = choose_preference(*both, contexts, seen, options)
                 if isinstance(found, Dropped):
                     counts.dropped[found] += 1
                 else:
                     yield row_of(found, contexts, study, options)
 
 
-def preferred(
+def choose_preference(
     first: Candidate, second: Candidate, contexts: Contexts, seen: Seen, options: Options
 ) -> Preference | Dropped:
     found = preference(first, second, margin=options.margin, min_score=options.min_score)

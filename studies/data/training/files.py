@@ -77,7 +77,7 @@ class Writer:
             self.files[side].write(text)
             self.rows[side] += 1
 
-    def written(self) -> dict[str, dict[str, Any]]:
+    def close(self) -> dict[str, dict[str, Any]]:
         """Close the files and return, by name, how many rows each has and its SHA-256. No row can be added after it."""
         for file in self.files.values():
             file.close()

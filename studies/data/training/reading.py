@@ -49,13 +49,13 @@ def with_all(study: Study, options: Options) -> list[Prefetch | str]:
         Prefetch("participation__consents", Consent.objects.order_by("signed_at", "pk")),
     ]
     if options.measure is not None:
-        responses = rated(study, options.measure, include_tests=options.include_tests)
+        responses = get_ratings(study, options.measure, include_tests=options.include_tests)
         answers = Prefetch("answers", Answer.objects.filter(value__isnull=False, item__in=options.measure.items))
         wanted.append(Prefetch("responses", responses.order_by("pk").prefetch_related(answers), to_attr="rated"))
     return wanted
 
 
-def rated(study: Study, measure: Measure, *, include_tests: bool) -> QuerySet[Response]:
+def get_ratings(study: Study, measure: Measure, *, include_tests: bool) -> QuerySet[Response]:
     """Return the ratings that count; those of people who withdrew or were left out do not."""
     found = Response.objects.filter(
         rater__study=study,
@@ -167,11 +167,11 @@ def scores_of(run: Any, measure: Measure) -> dict[int, Scores]:
     by_turn: defaultdict[int, list[Response]] = defaultdict(list)
     for response in run.rated:
         by_turn[response.turn if measure.moment == TURN else WHOLE].append(response)
-    scores = {turn: by_rater(map(given, responses), measure.items) for turn, responses in by_turn.items()}
+    scores = {turn: by_rater(map(read_answers, responses), measure.items) for turn, responses in by_turn.items()}
     return {turn: found for turn, found in scores.items() if found}
 
 
-def given(response: Response) -> tuple[str, Answers]:
+def read_answers(response: Response) -> tuple[str, Answers]:
     return str(response.rater_id), {answer.item: answer.value for answer in response.answers.all()}
 
 
@@ -179,7 +179,7 @@ def raters(study: Study, options: Options) -> dict[str, Any]:
     """Return who gave the scores that count, on which versions of the instrument: people are counted, judges named."""
     if options.measure is None:
         return {}
-    responses = rated(study, options.measure, include_tests=options.include_tests)
+    responses = get_ratings(study, options.measure, include_tests=options.include_tests)
     found = Rater.objects.filter(responses__in=responses).distinct().order_by("code", "strategy")
     told: dict[str, Any] = {"kind": options.measure.rater_kind, "count": found.count()}
     told["versions"] = sorted(responses.order_by().values_list("version", flat=True).distinct())

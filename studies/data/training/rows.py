@@ -23,7 +23,7 @@ def sft_row(talk: Talk, *, study: str, split: str, score: float | None) -> Row:
         "conversation": about.conversation,
         "arm": about.arm,
         "model": about.model,
-        **_shared(about, study=study, split=split),
+        **_describe(about, study=study, split=split),
         "turns": len(talk.turns),
         **({} if score is None else {"score": score}),
     }
@@ -46,7 +46,7 @@ def preference_row(
         "rejected_arm": rejected.arm,
         "chosen_model": chosen.model,
         "rejected_model": rejected.model,
-        **_shared(chosen, study=study, split=split),
+        **_describe(chosen, study=study, split=split),
         "turn": preference.chosen.turn,
         "score_of": of,
         "score_chosen": preference.score_chosen,
@@ -54,7 +54,7 @@ def preference_row(
     }
 
 
-def _shared(about: About, *, study: str, split: str) -> Row:
+def _describe(about: About, *, study: str, split: str) -> Row:
     return {
         "study": study,
         "split": split,

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from dialogue.judges.strategies.standard import Standard
 from studies.data.exports.files import refuse_foreign
 from studies.data.exports.places import ExportRefused, refuse_unusable_folder
@@ -40,7 +40,7 @@ class Command(SimulatingCommand, JudgingCommand):
         parser.add_argument(
             "--strategy",
             nargs="+",
-            choices=registered(),
+            choices=get_strategies(),
             default=[Standard.name],
             help="of each judge (default: standard)",
         )
@@ -117,7 +117,7 @@ class Command(SimulatingCommand, JudgingCommand):
     def run_judging(
         self, run: Benchmark, configuration: Configuration, summary: "Summary", options: dict[str, Any]
     ) -> dict[str, Any]:
-        work = run.judging(configuration, run.held())
+        work = run.judging(configuration, run.get_held_numbers())
         planned = plan_judging(run.study, configuration, work.judgements, **self.job_terms(summary, options))
         self.do(planned, f"judge {planned.job.title}", summary, options)
         judged = self.report_judgements(planned, work, configuration.judge, judgements=len(work.judgements))

@@ -10,7 +10,7 @@ from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.redaction import MARK
 from dialogue.judges.schemas import RESPONSE_FORMAT
-from dialogue.judges.strategies import get_strategy, registered
+from dialogue.judges.strategies import get_strategies, get_strategy
 from dialogue.providers.base import PARAMETERS
 from dialogue.providers.registry import is_free
 from studies.judging.estimate import judging_loads
@@ -41,7 +41,7 @@ class Command(JudgingCommand):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
-        parser.add_argument("--strategy", required=True, choices=registered())
+        parser.add_argument("--strategy", required=True, choices=get_strategies())
         parser.add_argument("--moments", nargs="+", choices=MOMENTS, default=["final"], help="default: final")
         parser.add_argument(
             "--replicates",
@@ -158,7 +158,7 @@ def with_plain(
     """Return the judgements with the plain ones before them that a variant is compared with."""
     if not configuration.variant:
         return list(judgements)
-    plain = get_work(get_rater(study, configuration.varied(PLAIN)), configuration.judge, **places)
+    plain = get_work(get_rater(study, configuration.with_variant(PLAIN)), configuration.judge, **places)
     return [*get_plain_counterparts(get_rater(study, configuration), judgements, plain), *judgements]
 
 
@@ -196,7 +196,7 @@ def preview_lines(preview: Preview) -> Iterator[str]:
 
 
 def fields_by_strategy() -> str:
-    return "; ".join(f"of {one.name} {', '.join(one.fields)}" for one in registered().values() if one.fields)
+    return "; ".join(f"of {one.name} {', '.join(one.fields)}" for one in get_strategies().values() if one.fields)
 
 
 def as_summary(preview: Preview) -> dict[str, Any]:

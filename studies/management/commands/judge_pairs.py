@@ -37,7 +37,7 @@ class Command(JudgingCommand):
         self.refuse_changed(found, chosen)
         self.refuse_below_one(options, "concurrency", "limit")
         work = work_for(chosen, self.plans(found, plan))
-        showings = work.limited(options["limit"])
+        showings = work.limit(options["limit"])
         if options["estimate"]:
             return self.say_estimate(estimate_pairs(found, chosen, showings))
         terms = self.job_options(options, {f"judge {judge}": judge_settings(chosen)})

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from dialogue.models.conversation import SeekerKind
 from studies.management.command import OF_TESTS
 from studies.management.command import Command as Base
@@ -35,7 +35,7 @@ class Command(Base):
         )
         parser.add_argument("--size", type=int, metavar="N", help="at most so many conversations")
         parser.add_argument("--judge", default="", metavar="KEY", help="for far")
-        parser.add_argument("--strategy", default="", choices=registered(), help="for far: the judge's")
+        parser.add_argument("--strategy", default="", choices=get_strategies(), help="for far: the judge's")
         parser.add_argument("--seekers", nargs="+", default=[], choices=SeekerKind.values, help="default: all")
         parser.add_argument("--each", type=int, default=2, metavar="K", help="ratings in the overlap (default 2)")
         parser.add_argument(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
+from dialogue.providers.base import PARAMETERS, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.openai_compatible import OpenAICompatible
 from dialogue.providers.recorded import RecordedModel, question_of
 from dialogue.providers.registry import answering_kind, is_free, model_for
@@ -77,6 +77,14 @@ async def test_another_question_has_no_answer_and_says_so(changes: dict[str, Any
         await ask(environ, replace(ASKED, **changes))
     assert (caught.value.status, caught.value.permanent) == ("client_error", True)
     assert question_of(ASKED, HELLO[1:]) != question_of(ASKED, HELLO)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_parameter_makes_another_question_and_is_in_hashes_only_where_it_is_set(name: str) -> None:
+    unset, asked = replace(ASKED, **{name: None}), replace(ASKED, **{name: 3})
+    assert question_of(unset, HELLO) != question_of(asked, HELLO)
+    assert unset.identity() != asked.identity()
+    assert name not in str(unset.identity())
 
 
 async def test_where_the_model_ran_how_patient_we_were_and_whole_numbers_change_nothing(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from dialogue.safety.screening import (
     screen_reply,
     screen_version,
 )
+from tests.amounts import choose
 
 IDIOMS = ["笑死我了", "想死你了", "今天累死了", "I'm dying to see you", "this homework is killing me", "my phone died"]
 
@@ -287,8 +288,10 @@ def test_a_growing_reply_is_ended_where_it_would_be_with_all_its_words_read(name
             screened = min(end, len(text))
         return None
 
+    every = choose(usual=6, full=1)
     kind = " ".join(["I hear you, and I am glad that you told me about the move and your sister"] * 4) + " "
-    said = [kind + line.partition("|")[2] for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()[::every]
+    said = [kind + line.partition("|")[2] for line in lines]
     near = [ends(text) for text in said]
     monkeypatch.setattr(screening, "NEAR", 10_000)
     assert near == [ends(text) for text in said]

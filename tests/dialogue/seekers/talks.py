@@ -8,7 +8,7 @@ from dialogue.judges.prompts import JudgedTurn
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import DemonstrationSupporter
 from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
-from dialogue.seekers.profiles import Profile, known_to_seeker, load_profiles
+from dialogue.seekers.profiles import Profile, load_profiles, write_for_seeker
 from dialogue.seekers.prompts import one_agent_messages, talker_messages, thinker_messages
 from dialogue.seekers.reading import Thought, Utterance, read_thought, read_utterance
 
@@ -27,7 +27,7 @@ class Talk:
 
 
 async def talk(arm: str, profile: Profile, condition: Condition, *, one_agent: bool = False) -> Talk:
-    language, told = profile.language, known_to_seeker(profile, detail="full")
+    language, told = profile.language, write_for_seeker(profile, detail="full")
     thinker, talker = ScriptedSeeker("seeker_thinker", language), ScriptedSeeker("seeker_talker", language)
     supporter = DemonstrationSupporter(arm, language, pace=0)
     done = Talk([], [], [], "cap")

@@ -17,7 +17,7 @@ from dialogue.safety.screening import screen_message
 from dialogue.seekers.behaviours import average, instruction, worst_case
 from dialogue.seekers.components import components
 from dialogue.seekers.gates import Fault, find_faults, read_review
-from dialogue.seekers.profiles import Profile, known_to_seeker
+from dialogue.seekers.profiles import Profile, write_for_seeker
 from dialogue.seekers.prompts import review_messages, talker_messages, thinker_messages
 from dialogue.seekers.reading import Thought, read_thought, read_utterance
 from tests.dialogue.seekers.talks import MAX_TURNS, PROFILES, Talk, talk
@@ -148,7 +148,7 @@ def test_leaving_out_volatility_helps_most() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_talker_follows_its_thought(language: str) -> None:
     (profile, *_) = (profile for profile in PROFILES if profile.language == language)
-    told = known_to_seeker(profile, detail="full")
+    told = write_for_seeker(profile, detail="full")
     turns = [JudgedTurn(1, "…a", "Oh?"), JudgedTurn(2, "b", "And then?")]
 
     async def said(score: int) -> str:
@@ -162,7 +162,7 @@ async def test_talker_follows_its_thought(language: str) -> None:
 async def test_talker_never_ends_where_the_phrases_are_not_told() -> None:
     profile = PROFILES[0]
     turns = [JudgedTurn(number, f"no. {number}", "1. Run. 2. Sleep.") for number in range(1, 10)]
-    told = known_to_seeker(profile, detail="simple")
+    told = write_for_seeker(profile, detail="simple")
     for can_end, end in ((True, "walked_out"), (False, "")):
         messages = talker_messages(told, "", turns, None, "en", can_end)
         reply = await ScriptedSeeker("seeker_talker").reply(messages)

@@ -17,12 +17,12 @@ from dialogue.seekers.profiles import (
     as_content,
     from_content,
     hidden_parts,
-    known_to_seeker,
-    known_to_supporter,
     load_profiles,
     parse_profile,
     parse_profiles,
     read_profile,
+    write_for_seeker,
+    write_for_supporter,
 )
 from dialogue.seekers.reading import Utterance
 from tests.dialogue.seekers.talks import DEMO, PROFILES
@@ -72,7 +72,7 @@ def test_line_separators_in_a_text_break_no_line(tmp_path: Path) -> None:
     path.write_text(json.dumps(spoiled("C.problem", problem)[2], ensure_ascii=False), encoding="utf-8")
     (profile,) = load_profiles(path)
     assert profile.concern["problem"] == problem
-    assert "Problem: one two three\n" in known_to_seeker(profile, detail="full")
+    assert "Problem: one two three\n" in write_for_seeker(profile, detail="full")
 
 
 def test_worst_case_default_may_be_left_out(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_whatever_is_read_can_be_told_in_lines(
         (profile,) = load_profiles(path)
     except ProfilesRefused:
         return
-    for told in (known_to_seeker(profile, detail="full"), known_to_supporter(profile)):
+    for told in (write_for_seeker(profile, detail="full"), write_for_supporter(profile)):
         assert all(len(line.splitlines()) == 1 for line in told.split("\n"))
     assert all(isinstance(part, str) for part in hidden_parts(profile))
 
@@ -216,7 +216,7 @@ def test_whatever_is_read_can_be_told_in_lines(
 
 
 def test_seeker_knows_everything_that_is_in_the_profile() -> None:
-    told = known_to_seeker(PROFILES[0], detail="full")
+    told = write_for_seeker(PROFILES[0], detail="full")
     lines = told.split("\n")
     assert lines[:2] == ["Name: Rowan", "Age: 24"]
     assert "Feeling: Anxious" in lines
@@ -233,7 +233,7 @@ def test_seeker_knows_everything_that_is_in_the_profile() -> None:
 
 
 def test_chinese_profile_is_told_in_chinese() -> None:
-    lines = known_to_seeker(PROFILES[6], detail="full").split("\n")
+    lines = write_for_seeker(PROFILES[6], detail="full").split("\n")
     assert "感受：焦虑" in lines
     assert "爱好：手帐；看纪录片" in lines
     assert "您的反应，感到被逼迫：道歉，说不想麻烦对方" in lines
@@ -242,7 +242,7 @@ def test_chinese_profile_is_told_in_chinese() -> None:
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.id)
 def test_simple_profile_has_neither_personality_nor_script(profile: Profile) -> None:
     """EmoHarbor, Section 4.1.1: "only basic demographic and counseling attributes"."""
-    told = known_to_seeker(profile, detail="simple")
+    told = write_for_seeker(profile, detail="simple")
     assert profile.demographics["occupation"] in told
     assert profile.concern["background"] in told
     for absent in (profile.personality["mbti"], profile.personality["speech_style"], profile.script["opening"]):
@@ -251,7 +251,7 @@ def test_simple_profile_has_neither_personality_nor_script(profile: Profile) -> 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.id)
 def test_supporter_knows_nothing_of_script_or_hidden_layers(profile: Profile) -> None:
-    told = known_to_supporter(profile)
+    told = write_for_supporter(profile)
     assert profile.concern["problem"] in told
     assert profile.personality["hobbies"][0] in told
     others = (profile.script["opening"], profile.concern["background"], profile.personality["support_preference"])
@@ -267,9 +267,9 @@ def test_unknown_attributes_are_told_to_the_seeker_and_only_demographic_ones_to_
     path = tmp_path / "one.jsonl"
     path.write_text(json.dumps(node), encoding="utf-8")
     (profile,) = load_profiles(path)
-    assert "secret worry: debts; rent" in known_to_seeker(profile, detail="simple").split("\n")
-    assert "home town: Lund" in known_to_supporter(profile).split("\n")
-    assert "debts" not in known_to_supporter(profile)
+    assert "secret worry: debts; rent" in write_for_seeker(profile, detail="simple").split("\n")
+    assert "home town: Lund" in write_for_supporter(profile).split("\n")
+    assert "debts" not in write_for_supporter(profile)
 
 
 def test_hidden_parts_are_layers_reactions_leaving_and_instructions() -> None:

@@ -20,7 +20,8 @@ def small_study() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(autouse=True)
-def pdfs_are_left_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A third of an analysis goes into the fonts of its PDFs; tests marked `with_pdfs` have them."""
-    if not request.node.get_closest_marker("with_pdfs"):
-        monkeypatch.setattr(drawing, "_pdf", lambda _title, _canvas: b"%PDF-")
+def figures_are_left_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two thirds of an analysis go into drawing its figures; tests marked `with_figures` have them."""
+    if not request.node.get_closest_marker("with_figures"):
+        monkeypatch.setattr(drawing, "_svg", lambda *_given: '<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+        monkeypatch.setattr(drawing, "_pdf", lambda *_given: b"%PDF-")

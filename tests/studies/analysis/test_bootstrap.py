@@ -152,7 +152,7 @@ def test_resample_two_way_counts_replicates_without_variance() -> None:
     )
     found = Bootstrap(400, 1).resample_two_way(fisher_z, cells)
     assert found.undefined > 0
-    assert found.defined() + found.undefined == 1200
+    assert found.n_replicates() + found.undefined == 1200
     left_out = Note("resamples_without_variance", count=found.undefined, all=1200)
     assert found.notes(INTERVAL)[1] == left_out.on(INTERVAL)
 

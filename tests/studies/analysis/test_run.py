@@ -297,6 +297,7 @@ def test_report_of_demonstration_data_bears_a_ribbon(folder: Path, tmp_path: Pat
     assert "Demonstration data" in Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
 
 
+@pytest.mark.with_figures
 def test_report_and_figures_take_names_as_text(
     export_of: ExportOf, small_study: list[dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -191,6 +191,11 @@ FAULTS = [
     ("arms[1].temperature", "hot", "arms[1].temperature: must be a number"),
     ("arms[1].temperature", True, "arms[1].temperature: must be a number"),
     ("arms[1].extra", "x", "arms[1].extra: must be a table"),
+    (
+        "arms[1].extra",
+        {"temperature": 1.5},
+        "arms[1].extra.temperature: is a key of its own: write temperature beside extra",
+    ),
     ("order", 3, "order: must be a table"),
     # missing and empty
     ("key", None, "key: is missing"),

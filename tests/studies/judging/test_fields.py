@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from dialogue.judges.fields import PARTS, get_variant_without
 from dialogue.judges.prompts import STATE_FIELDS
-from dialogue.judges.strategies import fields_to_leave_out, registered
+from dialogue.judges.strategies import fields_to_leave_out, get_strategies
 from dialogue.models import Call, InnerState, JobItem
 from dialogue.seekers.profiles import as_content, load_profiles
 from studies.instruments.forms import AnswerValue
@@ -28,7 +28,7 @@ from tests.studies.judging.test_judging import Asked, judge, judge_at, person, s
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BOTH = [(strategy, field) for strategy, one in registered().items() for field in one.fields]
+BOTH = [(strategy, field) for strategy, one in get_strategies().items() for field in one.fields]
 BIG_FIVE = ["Extraversion", "Agreeableness", "Conscientiousness", "Neuroticism", "Intellect"]
 THOUGHT = {"cognition": "Heard me.", "emotion": "lighter", "goal": "Go on.", "emotion_score": 60}
 
@@ -141,7 +141,7 @@ def test_what_was_taken_out_is_counted_in_what_is_sent() -> None:
     redacting = Configuration(replace(spec, extra={**spec.extra, "redact": True}), "state_aware")
     counts = []
     for variant in ("", get_variant_without("cognition")):
-        [prompt] = build_preview(redacting.varied(variant), run, get_places_about(run, ["final"])[0]).prompts
+        [prompt] = build_preview(redacting.with_variant(variant), run, get_places_about(run, ["final"])[0]).prompts
         counts.append(dict(prompt.redacted).get("email"))
     assert counts == [1, None]
 
@@ -184,8 +184,8 @@ def test_thinker_is_not_asked_again_nor_is_the_judge_as_it_is(server: str) -> No
 def test_every_field_and_strategy_has_a_key_of_its_own() -> None:
     spec = study().current().spec().judges[0]
     asked = [Configuration(spec, strategy, get_variant_without(field)) for strategy, field in BOTH]
-    plain = [Configuration(spec, strategy) for strategy in registered()]
-    assert len({one.hash() for one in (*asked, *plain)}) == len(BOTH) + len(registered())
+    plain = [Configuration(spec, strategy) for strategy in get_strategies()]
+    assert len({one.hash() for one in (*asked, *plain)}) == len(BOTH) + len(get_strategies())
     assert {one.thinker_hash() for one in asked} == {plain[0].thinker_hash()}
     assert Configuration.from_plan(json.loads(json.dumps(asked[0].as_plan()))) == asked[0]
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from dialogue.judges.probes import VARIANTS
-from dialogue.judges.strategies import registered
+from dialogue.judges.strategies import get_strategies
 from dialogue.models import Call, InnerState
 from studies.models import Consent, Rater, Study, Task
 from studies.workbench import tasks
@@ -188,7 +188,7 @@ def test_prompt_without_a_field_is_shown(desk: Client, study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "field"), [(one.name, field) for one in registered().values() for field in one.fields]
+    ("strategy", "field"), [(one.name, field) for one in get_strategies().values() for field in one.fields]
 )
 def test_field_is_left_out_by_a_click_and_a_question(
     strategy: str, field: str, desk: Client, study: Study, spawned: list[Task],

@@ -113,9 +113,9 @@ def test_variants_share_a_thinkers_states() -> None:
 
 def test_variant_is_part_of_the_plan_and_of_the_hash() -> None:
     plain = Configuration(study().current().spec().judges[0], "standard")
-    varied = plain.varied("padding")
+    varied = plain.with_variant("padding")
     assert Configuration.from_plan(json.loads(json.dumps(varied.as_plan()))).variant == "padding"
-    assert len({plain.hash(), varied.hash(), plain.varied("language").hash()}) == 3
+    assert len({plain.hash(), varied.hash(), plain.with_variant("language").hash()}) == 3
     assert plain.thinker_hash() == varied.thinker_hash()
 
 

@@ -155,4 +155,4 @@ def test_filling_has_the_tokens_that_it_stands_for(language, characters):
     ],
 )
 def test_what_there_is_none_of_is_not_told(numbers, told):
-    assert estimate_words.told_number(Estimate(**numbers)) == told
+    assert estimate_words.describe_number(Estimate(**numbers)) == told

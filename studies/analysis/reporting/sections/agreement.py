@@ -144,7 +144,10 @@ def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
         yield from first_unfolded(
             (
                 judge_name(*key[:2]),
-                [*_figures(human, *key, _named(by_key, key[2])), *_estimates(_rows(table, human, key), human, *key)],
+                [
+                    *_figures(human, *key, _get_panels(by_key, key[2])),
+                    *_estimates(_rows(table, human, key), human, *key),
+                ],
             )
             for key, by_key in groups.items()
         )
@@ -155,7 +158,7 @@ def _rows(table: pd.DataFrame, human: str, key: tuple[str, str, str, str]) -> pd
     return table[(table[columns] == pd.Series([human, *key], columns)).all(axis=1)]
 
 
-def _named(both: dict[str, pd.DataFrame], instrument: str) -> Panels:
+def _get_panels(both: dict[str, pd.DataFrame], instrument: str) -> Panels:
     return {
         item_name(instrument, item): (both[item]["human"].to_numpy(float), both[item]["judge"].to_numpy(float))
         for item in in_order(instrument, both)
@@ -175,7 +178,7 @@ def _figures(human: str, judge: str, strategy: str, instrument: str, moment: str
                     "Each dot is one conversation, moved a little so that equal ones stay visible. On the dashed "
                     "line both scores are equal. The bars count how often each score was given."
                 ),
-                _chosen(panels),
+                _get_excerpt_note(panels),
             ]
         ),
         scatter(panels, raters_name(human), judge_name(judge, strategy), beside),
@@ -215,7 +218,7 @@ def _cells(row: pd.DataFrame, names: list[str]) -> dict[str, str]:
     return {name: with_bounds(*(float(first[f"{name}{bound}"]) for bound in ("", "_low", "_high"))) for name in names}
 
 
-def _chosen(panels: Panels) -> str:
+def _get_excerpt_note(panels: Panels) -> str:
     most = max(len(x) for x, _y in panels.values())
     if most <= MOST:
         return ""

@@ -18,6 +18,7 @@ from studies.analysis.reporting.excerpts import excerpt, with_names
 from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.naming import (
     ALL_ITEMS,
+    group_name,
     in_order,
     item_name,
     join_names,
@@ -29,6 +30,7 @@ from studies.analysis.reporting.naming import (
 from studies.analysis.reporting.numbers import LEVEL, decimal, span
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, first_unfolded, join_sentences, prose
 from studies.analysis.reporting.sections.radar import radars
+from studies.analysis.reporting.study import REASONS, describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import pooled_rows, single_rows
 from studies.analysis.tables.rater_effects import OWN
@@ -84,10 +86,12 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
         caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
         # The mixed model gives no mean over the items, and means of two kinds do not belong into one row.
         shown = pooled if rows is of_items else rows
-        table = with_coverage(leaderboard(shown, instrument), counts_of_scores(results.table("coverage"), raters, rows))
-        yield Excerpt(f"means-{raters}-{instrument}", caption, table, _marks())
+        known = describe_arms(results.export)
+        board = leaderboard(shown, instrument, known)
+        table = with_coverage(board, counts_of_scores(results.table("coverage"), raters, rows))
+        yield Excerpt(f"means-{raters}-{instrument}", caption, table, _marks(table))
         if len(singles):
-            yield from _singles(raters, instrument, moment, singles)
+            yield from _singles(raters, instrument, moment, singles, known)
         if results.radar:
             yield from radars(raters, instrument, moment, rows, results.export)
 
@@ -145,20 +149,20 @@ def _panels(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
     }
 
 
-def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame) -> Iterator[Part]:
+def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame, known: pd.DataFrame) -> Iterator[Part]:
     """Yield a table of the arms for each combination of judge, seekers, condition and language."""
     varied = [name for name in PARTS if len({*rows[name]} - {POOLED}) > 1]
     tables = []
     for key, of_part in rows.groupby(varied):
         part = with_names(pd.DataFrame([dict(zip(varied, key, strict=True))]))
-        board = leaderboard(of_part, instrument)
+        board = leaderboard(of_part, instrument, known)
         tables.append(board.assign(**{name: _part_name(part[name].iloc[0]) for name in varied}))
     table = pd.concat(tables, ignore_index=True).fillna("–")
     names = [*varied, *(name for name in table.columns if name not in varied)]
     caption = _("Means of the arms as rated by {raters} ({scale}), by judge, seekers, condition and language").format(
         raters=raters_name(raters), scale=scale_name(instrument, moment)
     )
-    board = Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], _marks())
+    board = Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], _marks(table))
     yield Folded(_("By judge, seekers, condition and language"), [board])
 
 
@@ -166,18 +170,35 @@ def _part_name(name: str) -> str:
     return _("all") if name == POOLED else name
 
 
-def _marks() -> str:
-    return _("Bold: the highest mean; underlined: the second.")
+def _marks(board: pd.DataFrame) -> str:
+    said = [_("Bold: the highest mean; underlined: the second.")]
+    if "model" in board and board["model"].astype(str).str.endswith(REASONS).any():
+        said.append(_("{mark}: a model that reasons before it answers.").format(mark=REASONS))
+    return join_sentences(said)
 
 
-def leaderboard(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
-    """Return one row per arm with its means, their number, and in each item marks at the highest and the second."""
+def leaderboard(rows: pd.DataFrame, instrument: str, known: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per arm with its means, their number, and in each item marks at the highest and the second.
+
+    `known` has the `group` and `model` of arms; the rows are sorted by group, in the study's order.
+    """
     means = rows.pivot(index="arm", columns="item", values="mean")
-    wide = means[in_order(instrument, means.columns)].apply(_marked).join(rows.groupby("arm")["n"].agg(span))
-    return wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
+    wide = means[in_order(instrument, means.columns)].apply(_mark_best).join(rows.groupby("arm")["n"].agg(span))
+    wide = wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
+    return _with_models(wide, known)
 
 
-def _marked(means: "pd.Series[float]") -> "pd.Series[str]":
+def _with_models(wide: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the arms' groups and models, where any is known, in front of their means."""
+    found = known.reindex(wide["arm"].astype(str)).fillna("")
+    places = {group: place for place, group in enumerate(dict.fromkeys(known["group"]), 1)}
+    wide = wide.assign(group=found["group"].map(group_name).to_numpy(), model=found["model"].to_numpy())
+    wide = wide.iloc[found["group"].map(places).fillna(len(places) + 1).argsort(kind="stable").to_numpy()]
+    front = [name for name in ("group", "arm", "model") if (wide[name] != "").any()]
+    return wide[front + [name for name in wide.columns if name not in ("group", "arm", "model")]]
+
+
+def _mark_best(means: "pd.Series[float]") -> "pd.Series[str]":
     texts = means.map(decimal).where(means.notna(), "–")
     if len(means) < 2:
         return texts

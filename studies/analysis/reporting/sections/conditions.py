@@ -21,7 +21,7 @@ from studies.analysis.reporting.naming import (
     raters_name,
     scale_name,
 )
-from studies.analysis.reporting.numbers import LEVEL, bounds, signed, span
+from studies.analysis.reporting.numbers import LEVEL, bounds, span, with_sign
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
@@ -89,7 +89,7 @@ def _names(condition: str) -> tuple[str, str, str]:
 
 def _difference(row: Mapping[Any, Any]) -> str:
     interval = bounds(row["low"], row["high"])
-    return " ".join(filter(None, [signed(row["difference"]), interval, f"({row['pairs']})"]))
+    return " ".join(filter(None, [with_sign(row["difference"]), interval, f"({row['pairs']})"]))
 
 
 def _over_arms(table: pd.DataFrame) -> Iterator[Part]:

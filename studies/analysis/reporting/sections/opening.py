@@ -18,7 +18,7 @@ from studies.analysis.reporting.naming import (
     seekers_name,
     strategy_name,
 )
-from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, signed
+from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, with_sign
 from studies.analysis.reporting.parts import Section, join_sentences, listing, prose
 from studies.analysis.reporting.sections.agreement import tested_strategies
 from studies.analysis.reporting.sections.primary import primary_findings
@@ -118,7 +118,7 @@ def _strategies(results: Results) -> Iterator[str]:
         "The largest difference in r is {difference}, with an interval of {interval} that is not corrected for this "
         "selection ({judge}, {item}: {b} minus {a})."
     ).format(
-        difference=signed(largest["difference"]),
+        difference=with_sign(largest["difference"]),
         interval=bounds(largest["low"], largest["high"]),
         judge=largest["judge"],
         item=item_name(largest["instrument"], largest["item"]),
@@ -183,7 +183,7 @@ def _difference(pair: "pd.Series[Any]", sign: int) -> str:
         "For the {users} who met both, the difference is {difference}, interval {interval}, {p} by Wilcoxon's test."
     ).format(
         users=pair["users"],
-        difference=signed(sign * pair["difference"]),
+        difference=with_sign(sign * pair["difference"]),
         interval=bounds(low, high),
         p=p_value(pair["p_holm"]),
     )
@@ -223,8 +223,8 @@ def _conditions(results: Results) -> Iterator[str]:
     ).format(
         raters=raters_name(first_humans(rows["raters"])),
         seekers=join_names([seekers_name(kind) for kind in sorted(rows["seekers"].unique())]),
-        largest=signed(rows["difference"].min()),
-        smallest=signed(rows["difference"].max()),
+        largest=with_sign(rows["difference"].min()),
+        smallest=with_sign(rows["difference"].max()),
     )
     if not raters:
         yield _("These are not the same people or profiles, so the difference may come from the seekers.")

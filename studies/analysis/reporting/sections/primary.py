@@ -9,7 +9,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.estimates import records
 from studies.analysis.reporting.naming import contrast_name
-from studies.analysis.reporting.numbers import bounds, p_value, signed
+from studies.analysis.reporting.numbers import bounds, p_value, with_sign
 from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose
 from studies.analysis.results import Results
 
@@ -32,7 +32,7 @@ def _parts(table: pd.DataFrame) -> Iterator[Part]:
         _("All other comparisons in this report are exploratory."),
     )
     if known.any():
-        yield Excerpt("primary-contrasts", _("Declared contrasts and results"), _found(table[known]))
+        yield Excerpt("primary-contrasts", _("Declared contrasts and results"), _select_results(table[known]))
         yield prose(
             _(
                 "The estimate is the first one named minus the second: for strategies the difference in Pearson's "
@@ -44,7 +44,7 @@ def _parts(table: pd.DataFrame) -> Iterator[Part]:
         yield listing(map(contrast_name, records(table[~known])))
 
 
-def _found(rows: pd.DataFrame) -> pd.DataFrame:
+def _select_results(rows: pd.DataFrame) -> pd.DataFrame:
     numbers = rows[["estimate", "low", "high", "p", "p_holm", "n", "clusters", "version"]]
     named = numbers.assign(**{_("declared on"): rows["declared_at"].str[:10]})
     named.insert(0, _("contrast"), [contrast_name(row) for row in records(rows)])
@@ -61,7 +61,7 @@ def primary_findings(results: Results) -> Iterator[str]:
 
 
 def _with_tests(row: Mapping[str, Any], declared: int) -> str:
-    said = [signed(row["estimate"]), bounds(row["low"], row["high"])]
+    said = [with_sign(row["estimate"]), bounds(row["low"], row["high"])]
     if pd.notna(row["p"]):
         said.append(p_value(row["p"]))
     if pd.notna(row["p_holm"]) and declared > 1:

@@ -11,10 +11,10 @@ from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import SIGNS, figure
 from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of
 from studies.analysis.reporting.excerpts import (
-    bounded,
     excerpt,
     remark_on_empty_rows,
     remark_on_gaps,
+    with_interval,
     with_intervals,
     with_names,
 )
@@ -198,7 +198,7 @@ def _of_whole_instruments(rows: pd.DataFrame) -> pd.DataFrame:
 def _by_k(rows: pd.DataFrame, *beside: str) -> pd.DataFrame:
     """Return columns for k; `beside` are other columns that tell rows apart."""
     keys = ["raters", "seekers", "condition", "instrument", "moment", "item", *beside]
-    wide = rows.assign(estimate=bounded(rows)).pivot(index=keys, columns="k", values="estimate").fillna("–")
+    wide = rows.assign(estimate=with_interval(rows)).pivot(index=keys, columns="k", values="estimate").fillna("–")
     table = with_names(wide.rename(columns=str).rename_axis(columns=None).reset_index())
     return table.loc[:, (table != "").any()]
 
@@ -230,7 +230,7 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
 def _by_level(rows: pd.DataFrame) -> pd.DataFrame:
     """Return items × what the variance lies between."""
     keys = ["instrument", "moment", "item"]
-    texts = rows.assign(estimate=bounded(rows))
+    texts = rows.assign(estimate=with_interval(rows))
     wide = texts.pivot(index=keys, columns="level", values="estimate").fillna("–").rename_axis(None, axis=1)
     wide = wide[list(dict.fromkeys(rows["level"]))].rename(columns=_level).join(rows.groupby(keys)["n"].agg(span))
     return with_names(wide.reset_index())

@@ -150,12 +150,12 @@ def _fewer(table: pd.DataFrame) -> Iterator[Part]:
     rows = table[table["statistic"] == trends.SLOPE]
     scales = zip(rows["instrument"], rows["moment"], rows["item"], strict=True)
     sources = zip(rows["source"], rows["item"], strict=True)
-    rows = rows.assign(source=[_source_name(*of) for of in sources], item=[_scored(*scale) for scale in scales])
+    rows = rows.assign(source=[_source_name(*of) for of in sources], item=[_get_title(*scale) for scale in scales])
     plain = rows.drop(columns=["instrument", "moment"])  # which the item names
     yield excerpt("slopes", _("Slopes, in points per turn"), plain, [*OF, "source", "item", *ESTIMATE])
 
 
-def _scored(instrument: str, moment: str, item: str) -> str:
+def _get_title(instrument: str, moment: str, item: str) -> str:
     scale = _scale(instrument, moment)
     return f"{_item(instrument, item)} ({scale})" if scale else _item(instrument, item)
 

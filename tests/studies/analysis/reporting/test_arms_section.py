@@ -1,5 +1,6 @@
 """What the report shows of the arms, and of the people who met them."""
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -231,3 +232,33 @@ def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tm
     assert [*singles.columns[:2]] == ["judge", "arm"]
     assert singles["judge"].tolist() == ["J1"] * 3 + ["J2"] * 3
     assert singles.loc[singles["judge"] == "J2", "care"].tolist() == ["<strong>5.00</strong>", "<u>4.00</u>", "3.00"]
+
+
+def test_arms_stand_with_their_models_by_group_and_reasoning_ones_are_marked(tmp_path: Path) -> None:
+    """As in the leaderboards of both papers."""
+    ratings = [
+        {"conversation": f"{arm}{number}", "participant": f"P{number}", "arm": arm, "item": "care", "score": score}
+        for arm, score in {"a": 4, "b": 3, "c": 2, "z": 1}.items()
+        for number in range(4)
+    ]
+    export = write_export(tmp_path / "export", ratings)
+    described = [
+        {"arm": "b", "title": {"en": "Model B"}, "model": "b-1", "group": "open", "reasoning": True},
+        {"arm": "a", "title": {"en": "a"}, "model": "a-1", "group": "ours", "reasoning": False},
+        {"arm": "c", "title": {"en": "Model C", "zh": "模型丙"}, "model": "c-1", "group": "open", "reasoning": False},
+    ]
+    (export / "manifest.json").write_text(json.dumps({"arms": described}), encoding="utf-8")
+    results = computed(export, "arms")
+    with style():
+        board = next(part for part in parts_of(arms(results), Excerpt) if part.name.startswith("means-"))
+    told = board.frame[["group", "arm", "model"]].to_numpy().tolist()
+    assert told == [
+        ["open weights", "b", "Model B †"],
+        ["open weights", "c", "Model C"],
+        ["ours", "a", "a-1"],
+        ["", "z", ""],
+    ]
+    assert "†: a model that reasons" in board.remark
+    with speaking("zh"), style():
+        board = next(part for part in parts_of(arms(results), Excerpt) if part.name.startswith("means-"))
+    assert board.frame["model"].tolist() == ["Model B †", "模型丙", "a-1", ""]

@@ -18,7 +18,7 @@ from studies.analysis.reporting.flowchart import Box, flow_chart
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from tests.languages import CHINESE
 
-pytestmark = pytest.mark.with_pdfs
+pytestmark = pytest.mark.with_figures
 
 
 def drawn(make: Callable[[], Canvas], name: str = "a figure") -> Figure:

@@ -3,7 +3,7 @@ import pytest
 from studies.analysis import language
 from studies.analysis.language import ENGLISH, current_language, gettext, ngettext, speaking
 from studies.analysis.reporting.naming import in_order, item_name, join_names, of_all, raters_name
-from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, percent, signed
+from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, percent, with_sign
 from tests.languages import CHINESE
 
 
@@ -56,8 +56,8 @@ def test_names_are_listed_and_the_rest_counted() -> None:
         (decimal(-0.001), "0.00"),
         (decimal(float("nan")), "–"),
         (decimal(-1.236), "-1.24"),
-        (signed(0.5), "+0.50"),
-        (signed(0.001), "0.00"),
+        (with_sign(0.5), "+0.50"),
+        (with_sign(0.001), "0.00"),
         (bounds(-0.1, 0.25), "[-0.10, 0.25]"),
         (bounds(float("nan"), 1), ""),
         (p_value(0.0342), "p = .034"),

@@ -27,6 +27,8 @@ from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import write_export
 
+pytestmark = pytest.mark.with_figures
+
 TEN = ("problem_resolution", "mood_improvement", "response_appropriateness")  # of emoharbor_10
 FIVE = Scale(1, 5)
 HALF = sqrt(3) / 2  # the sine of 60 degrees

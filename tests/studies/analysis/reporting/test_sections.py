@@ -241,6 +241,7 @@ def test_flow_has_the_stages_that_the_study_had_and_names_losses() -> None:
     ]
 
 
+@pytest.mark.with_figures
 def test_stages_that_the_files_do_not_tell_are_no_boxes(folder: Path) -> None:
     row = {"track": "participant", "statistic": "count"}
     rows = [row | {"stage": "invited", "estimate": 3.0}, row | {"stage": "consented", "estimate": float("nan")}]

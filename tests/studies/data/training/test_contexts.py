@@ -32,7 +32,7 @@ def shared(*talks: Talk, by_reply: bool = False) -> list[list[tuple[int, int]]]:
     with Contexts() as contexts:
         for one in talks:
             contexts.add(one, by_reply=by_reply)
-        return [[(candidate.run, candidate.turn) for candidate in context] for context in contexts.shared()]
+        return [[(candidate.run, candidate.turn) for candidate in context] for context in contexts.list_shared()]
 
 
 def test_two_supporters_share_the_first_message_and_not_what_follows_other_replies():
@@ -71,7 +71,7 @@ def test_scores_are_of_the_conversation_or_of_the_reply(by_reply, scores):
     with Contexts() as contexts:
         for one in (talk(1, "a"), talk(2, "b")):
             contexts.add(one, by_reply=by_reply)
-        (candidates,) = contexts.shared()
+        (candidates,) = contexts.list_shared()
     assert [candidate.scores for candidate in candidates] == scores
 
 
@@ -81,7 +81,7 @@ def test_prompt_and_origin_come_back():
     with Contexts() as contexts:
         contexts.add(first, by_reply=False)
         contexts.add(second, by_reply=False)
-        _opening, later = contexts.shared()
+        _opening, later = contexts.list_shared()
         assert contexts.count() == 2
         assert [message["content"] for message in contexts.prompt(later[1])] == [OPENING, "What happened?", "My job."]
         assert contexts.about(2) == second.about

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.data.training.duplicates import NEAR, Duplicate, Seen, folded, nearly_same, pieces, similarity
+from studies.data.training.duplicates import NEAR, Duplicate, Seen, fold, nearly_same, pieces, similarity
 
 WORDS = st.lists(st.sampled_from(["rain", "work", "alone", "again", "我", "难过", "sleep"]), min_size=1, max_size=12)
 
@@ -25,7 +25,7 @@ def changed(text: str, at: int) -> str:
     [("I feel  LOW.\n", "i feel low."), ("Ｉ　feel low.", "I FEEL LOW."), ("Straße", "STRASSE"), ("\u00e9", "e\u0301")],
 )
 def test_case_width_and_white_space_make_no_difference(text, same):
-    assert folded(text) == folded(same)
+    assert fold(text) == fold(same)
     with Seen() as seen:
         assert [seen.look(text), seen.look(same)] == [None, Duplicate.EXACT]
 
@@ -81,7 +81,7 @@ def test_kept_texts_are_all_different_and_stand_for_those_left_out(texts):
     with Seen() as seen:
         kept = [text for text in texts if seen.look(text) is None]
     for place, text in enumerate(kept):
-        assert not any(nearly_same([folded(text)], [folded(other)]) for other in kept[:place])
-    assert all(any(nearly_same([folded(text)], [folded(one)]) for one in kept) for text in texts)
+        assert not any(nearly_same([fold(text)], [fold(other)]) for other in kept[:place])
+    assert all(any(nearly_same([fold(text)], [fold(one)]) for one in kept) for text in texts)
     with Seen() as again:
         assert [text for text in kept if again.look(text) is None] == kept

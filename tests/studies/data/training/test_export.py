@@ -452,7 +452,7 @@ def test_a_failure_leaves_the_earlier_files_and_nothing_half_done(study, out, mo
         raise OSError(28, "No space left on device")
 
     simulated(study, "birch")
-    monkeypatch.setattr(training_files.Writer, "written", full)
+    monkeypatch.setattr(training_files.Writer, "close", full)
     with pytest.raises(CommandError, match="No space left"):
         run(out)
     assert {path.name: path.read_bytes() for path in out.parent.iterdir()} == before

@@ -107,9 +107,9 @@ class Compared:
         return int(self.conversations.to_numpy(float)[self.scores.notna().to_numpy()].sum())
 
 
-def comparisons(export: Export) -> Iterator[Compared]:
-    """Yield what is compared, ordered by kind of raters first."""
-    for key, group in scores_by_cluster(export, export.ratings).groupby(OF):
+def comparisons(export: Export, ratings: pd.DataFrame | None = None) -> Iterator[Compared]:
+    """Yield what is compared, of some ratings or all, ordered by kind of raters first."""
+    for key, group in scores_by_cluster(export, export.ratings if ratings is None else ratings).groupby(OF):
         if group["arm"].nunique() > 1:
             wide = group.pivot(index="cluster", columns="arm", values=["score", "conversations"])
             yield Compared(dict(zip(OF, map(str, key), strict=True)), wide["score"], wide["conversations"])

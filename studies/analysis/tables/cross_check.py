@@ -20,6 +20,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import arm_pairs, condition_effects, order, rater_effects, reliability
 from studies.analysis.tables.agreement import unpaired_sides
 from studies.analysis.tables.conditions import CONDITIONS
+from studies.analysis.tables.discrimination import judges_of
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 
@@ -328,7 +329,7 @@ def _repeated_measures(export: Export) -> Iterator[Check]:
         yield Check(
             "f_repeated",
             table="discrimination",
-            key=item.of,
+            key={**item.of, "judge": judges_of(item.of["raters"])},
             column="f_repeated",
             n=len(scores),
             compute=partial(_f_repeated, scores),

@@ -15,6 +15,7 @@ from studies.analysis.measures.multiple import benjamini_hochberg, holm
 from studies.analysis.measures.ranks import concordance, concordance_interval
 from studies.analysis.measures.variance import two_way
 from studies.analysis.notes import Note, Notes
+from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair, t_test
 from studies.analysis.tables.effects import with_bounds
@@ -68,8 +69,11 @@ COLUMNS = [
     *RANKED[-2:],
     *AGREED[-4:],
     *COMPONENTS[1:],
+    "judge",
+    "strategy",
 ]
 METHODS = {
+    "judge": _("* pools all judges of a strategy; where there are several, each also has rows of its own"),
     "msr": _(
         "EmoHarbor's equations 9 to 11: variance of the models' means (over M) by the mean variance within a model "
         "(over U - 1), of the users that met every model"
@@ -110,15 +114,29 @@ METHODS = {
 
 
 def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (kind of raters, its rows). `users` met every model; `clusters` and `n` (conversations) are of all."""
+    """Yield (kind of raters, its rows): all judges of a strategy together and, where there are several, each alone.
+
+    `users` met every model; `clusters` and `n` (conversations) are of all.
+    """
     for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
-        yield raters, [_row(item, bootstrap) for item in items]
+        yield raters, [_row(item, bootstrap, judges_of(raters)) for item in items]
+        ratings = export.ratings[export.ratings["group"] == raters]
+        judges = sorted(set(ratings["rater"].astype(str))) if judges_of(raters) else []
+        for judge in judges if len(judges) > 1 else ():
+            alone = comparisons(export, ratings[ratings["rater"] == judge])
+            yield f"{raters}, {judge}", [_row(item, bootstrap, judge) for item in alone]
 
 
-def _row(item: Compared, bootstrap: Bootstrap) -> dict[str, Any]:
+def judges_of(raters: str) -> str:
+    """Return what the column `judge` says of these raters together."""
+    return POOLED if raters.startswith("judge") else ""
+
+
+def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
     complete = item.complete().values()
     users, left_out = len(complete), len(item.scores) - len(complete)
-    row = Row(**item.of, users=users, models=len(item.arms), clusters=len(item.scores), n=item.n_conversations())
+    row = Row(**item.of, judge=judge, strategy=item.of["raters"].partition(":")[2])
+    row.values |= {"users": users, "models": len(item.arms), "clusters": len(item.scores), "n": item.n_conversations()}
     row.values |= {"test": TEST, "correction": CORRECTION}
     if users:
         _add_variances(row, complete, bootstrap)

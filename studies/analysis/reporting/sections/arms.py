@@ -338,6 +338,7 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     )
     shown = [
         "raters",
+        "judge",
         "condition",
         "item",
         "users",
@@ -350,12 +351,22 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
         "f_oneway",
     ]
     shown += ["f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"]
-    people = table[~table["raters"].str.startswith("judge")]
-    rows = table if people.empty else people
-    over_items = rows[rows["item"] == ALL_ITEMS]
-    rows = rows if over_items.empty else over_items
     values = ["msr", "f_oneway", "f_repeated", "kendall_w", "pairwise_share"]
-    yield excerpt("discrimination", _("How well the arms can be told apart"), rows, shown, values)
+    judged = table["raters"].str.startswith("judge")
+    people, judges = _over_items(table[~judged]), _over_items(table[judged])
+    if len(people):
+        yield excerpt("discrimination", _("How well the arms can be told apart"), people, shown, values)
+    if len(judges):
+        caption = _("How well the arms can be told apart by judges")
+        named = judges.assign(judge=judges["judge"].map(_part_name))
+        by_judges = excerpt("discrimination-judges", caption, named, shown, values)
+        yield Folded(_("By strategy and judge"), [by_judges]) if len(people) else by_judges
+
+
+def _over_items(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the mean over the items where there are such, else all."""
+    over_items = rows[rows["item"] == ALL_ITEMS]
+    return rows if over_items.empty else over_items
 
 
 def _tests(table: pd.DataFrame) -> dict[str, str]:

@@ -13,7 +13,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures.discrimination import mean_squares, separation_by_components
 from studies.analysis.tables.discrimination import COLUMNS, CORRECTION, METHODS, TEST, discrimination
 from tests.studies.analysis.benchmark import write_benchmark
-from tests.studies.analysis.builders import frame_of
+from tests.studies.analysis.builders import frame_of, write_export
 from tests.studies.analysis.measures.test_discrimination import planted
 from tests.studies.analysis.published import SHROUT_FLEISS
 from tests.studies.analysis.tables.test_arm_pairs import rated
@@ -22,7 +22,7 @@ from tests.studies.analysis.tables.test_arm_pairs import table_of as pairs_of
 ExportOf = Callable[[Any], Path]
 CONTRACT = (
     "raters,item,users,models,msr,msr_low,msr_high,msr_corrected,mac,f_oneway,f_eq13,f_repeated,p_repeated,kendall_w,"
-    "pairwise_share,test,correction,note"
+    "pairwise_share,test,correction,note,judge,strategy"
 )
 
 
@@ -202,3 +202,27 @@ def test_planted_components_are_held_as_often_as_they_should_be(export_of: Expor
         [row] = table_of(export_of(rated(scores)), replicates=20).to_dict("records")
         held += row["msr_components_low"] <= 0.5 <= row["msr_components_high"]
     assert held >= 34  # in 2,000 studies of such sizes it held 94 %
+
+
+def test_each_of_several_judges_has_rows_of_its_own_as_if_it_were_alone(export_of: ExportOf, tmp_path: Path) -> None:
+    """EmoHarbor's Table 2, by judge."""
+    people = rated(planted(12, 3, ratio=0.4, level=0.4, seed=2))
+    judged = {
+        judge: [
+            {**row, "rater": judge, "rater_kind": "judge", "strategy": "standard", "score": row["score"] * scale}
+            for row in people
+        ]
+        for judge, scale in (("J1", 1.0), ("J2", 0.5))
+    }
+    table = table_of(export_of([*people, *judged["J1"], *judged["J2"]]))
+    assert table[["raters", "judge"]].to_numpy().tolist() == [
+        ["judge:standard", "*"],
+        ["judge:standard", "J1"],
+        ["judge:standard", "J2"],
+        ["seeker", ""],
+    ]
+    alone = table_of(write_export(tmp_path / "alone", judged["J2"]))
+    assert alone["judge"].tolist() == ["*"]
+    pd.testing.assert_frame_equal(
+        table[table["judge"] == "J2"].drop(columns="judge").reset_index(drop=True), alone.drop(columns="judge")
+    )

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from dialogue.safety.normalisation import NOT_WORD
 from dialogue.safety.patterns import FOLDER
 from dialogue.safety.screening import level_in_context, screen_message, screen_reply
+from dialogue.safety.training import KEPT_FOR_MEASURING, Labelled, read_sentences
 
 # 98 conversations whose seekers found no help; never part of the repository, but they may lie beside it.
 BESIDE = settings.BASE_DIR.parent / "shared" / "data" / "failed_esconv_even.json"
@@ -45,6 +47,14 @@ def show(title: str, table: dict[str, dict[int, float]]) -> None:
     print(f"\n{title}: share at level 2 or more, at 3 or more")
     for level, share in table.items():
         print(f"  {level:>5}  {share[2]:6.1%}  {share[3]:6.1%}")
+
+
+def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
+    def bare(sentence: Labelled) -> str:
+        return NOT_WORD.sub("", sentence.text)
+
+    trained = set(map(bare, read_sentences()))
+    assert [kept.text for kept in read_sentences("".join(KEPT_FOR_MEASURING)) if bare(kept) in trained] == []
 
 
 # What was seen, less a small margin; the aims are 90 % noticed and 80 % held of what is grave, in each batch.

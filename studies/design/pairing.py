@@ -38,6 +38,14 @@ class Drawn:
         return self.a.contestant, self.b.contestant
 
 
+def name_seekers(kind: str, condition: str, setup: str) -> str:
+    """Return the name of a kind of seekers as a contestant: `simulated average (one agent)`.
+
+    `setup` is what an ablation changed; empty for the whole.
+    """
+    return " ".join(filter(None, [kind, condition, f"({setup})" if setup else ""]))
+
+
 def draw_pairs(candidates: Sequence[Candidate], *, replies: bool, count: int, seed: int) -> list[Drawn]:
     """Return at most `count` pairs, of every two contestants equally often (or one more), in a mixed order.
 

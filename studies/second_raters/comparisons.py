@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
-from studies.design.pairing import Candidate, Contest, Drawn, draw_pairs
+from studies.design.pairing import Candidate, Contest, Drawn, draw_pairs, name_seekers
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import PAIRWISE, instrument_ids, load
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
@@ -69,6 +69,8 @@ def pairwise_instruments() -> list[str]:
 
 def candidates(study: Study, between: str, *, test_data: bool) -> list[Candidate]:
     runs = conversations(study, is_test=test_data)
+    if between == ARMS:
+        runs = runs.filter(setup="")  # results compare arms by whole seekers alone
     replied = turns_with_reply(runs)
     found = [candidate(run, between, replied[run.conversation_id]) for run in runs.select_related("conversation")]
     return [one for one in found if one.turns and one.contestant]
@@ -100,8 +102,8 @@ def contestant_of(run: ArmRun, between: str) -> str:
 
 
 def seekers_of(run: ArmRun) -> str:
-    """Return what kind of seeker it was: person, simulated, simulated worst_case, …"""
-    return f"{run.conversation.seeker_kind} {run.condition}".strip()
+    """Return what kind of seeker it was: person, simulated worst_case, simulated average (one agent), …"""
+    return name_seekers(run.conversation.seeker_kind, run.condition, run.setup)
 
 
 def seeker_of(run: ArmRun, between: str) -> str:

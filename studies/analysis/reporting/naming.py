@@ -245,9 +245,12 @@ def kind_of_seekers(seekers: str, condition: str) -> str:
 
 
 def contestant_name(contestant: str) -> str:
-    """Return the name of an arm, or of a kind of seekers with its condition."""
-    kind, _space, condition = contestant.partition(" ")
-    return kind_of_seekers(kind, condition) if kind in SEEKERS else contestant
+    """Return the name of an arm, or of a kind of seekers with its condition and what an ablation changed."""
+    of_whole, _bracket, setup = contestant.partition(" (")
+    kind, _space, condition = of_whole.partition(" ")
+    if kind not in SEEKERS:
+        return contestant
+    return kind_of_seekers(kind, condition) + (f" ({setup}" if setup else "")
 
 
 def thinker_name(source: str) -> str:

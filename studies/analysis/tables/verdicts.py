@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, weights
 from studies.analysis.frames import read_pairs, read_table
 from studies.analysis.notes import Note
+from studies.design.pairing import name_seekers
 
 OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid", "setup")
 AT_ONCE = 2_000_000  # weights that are in memory together
@@ -31,6 +32,7 @@ class Verdicts:
     rows: pd.DataFrame
     left_out: int  # of people or conversations that a decision left out
     alike: int  # both sides were of the same arm and the same kind of seekers
+    ablated: int  # on two arms, and a seeker was changed for an ablation
 
     def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
         """Yield the verdicts of each kind of raters on each question."""
@@ -110,7 +112,8 @@ def read_verdicts(folder: Path) -> Verdicts | None:
     table = read_pairs(folder / "pairs.csv")
     about = _about(folder, table)
     sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
-    whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "")
+    # Arms are compared by whole seekers alone; seekers of ablations are contestants of their own.
+    whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "") | (sides[0]["arm"] == sides[1]["arm"])
     kept = ~(
         table["rater"].isin(_excluded_people(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false")
     )
@@ -121,6 +124,7 @@ def read_verdicts(folder: Path) -> Verdicts | None:
         rows=_in_order(rows[whole & kept & differ].reset_index(drop=True)),
         left_out=int((whole & ~kept).sum()),
         alike=int((whole & kept & ~differ).sum()),
+        ablated=int((~whole & kept).sum()),
     )
 
 
@@ -160,7 +164,7 @@ def _contestants(a: dict[str, str], b: dict[str, str]) -> tuple[str, str]:
 
 
 def _seekers(of: dict[str, str]) -> str:
-    return f"{of['seeker_kind']} {of['condition']}".strip()
+    return name_seekers(of["seeker_kind"], of["condition"], of["setup"])
 
 
 def _clusters(table: pd.DataFrame, sides: list[pd.DataFrame]) -> pd.Series:

@@ -138,6 +138,27 @@ def test_seekers_are_compared_on_one_profile_and_with_one_arm():
         assert (pair.run_a.arm, pair.run_a.profile) == (pair.run_b.arm, pair.run_b.profile)
 
 
+def test_seekers_of_ablations_are_contestants_and_meet_equally_often():
+    """EmoHarbor's Figure 5: whole seekers, one agent, simple profile, on one profile and with one arm."""
+    study = factories.study()
+    for setup in ("", "one agent", "simple profile"):
+        for profile in ("p1", "p2"):
+            factories.run_with_turns(study, arm="amber", condition="average", profile=profile, setup=setup)
+    made = plan(study, between="seekers", count=6)
+    whole, one, simple = ("simulated average", "simulated average (one agent)", "simulated average (simple profile)")
+    assert comparisons.contests_of(made) == {(whole, one): 2, (whole, simple): 2, (one, simple): 2}
+    assert all(pair.run_a.profile == pair.run_b.profile for pair in made.pairs.all())
+
+
+def test_arms_are_compared_by_whole_seekers_alone():
+    study = factories.study()
+    for setup in ("", "one agent"):
+        for arm in ARMS[:2]:
+            factories.run_with_turns(study, arm=arm, condition="average", profile="p1", setup=setup)
+    [pair] = plan(study, count=10).pairs.all()
+    assert (pair.run_a.setup, pair.run_b.setup) == ("", "")
+
+
 def test_arms_are_compared_with_seekers_of_one_kind_and_in_one_language(study):
     factories.run_with_turns(study, arm="delta", condition="worst_case")
     alone = factories.run_with_turns(study, factories.person(study), arm="ember")

@@ -1,11 +1,13 @@
 """Two conversations or replies side by side: who was preferred, and one scale for all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
+from studies.analysis.reporting.bars import Bar, share_bars
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import lines_of
@@ -36,7 +38,32 @@ def _contests(results: Results) -> Iterator[Part]:
     )
     shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
     caption = _("Preferences, with {level} intervals").format(level=LEVEL)
+    yield from _shares(results.table("pairwise"))
     yield excerpt("pairwise", caption, with_intervals(results.table("pairwise"), SHARES), shown, ["win"])
+
+
+def _shares(table: pd.DataFrame) -> Iterator[Part]:
+    """Yield the shares of wins, ties and losses of each question, as EmoHarbor's Figure 5."""
+    for (raters, instrument), rows in table[table["win"].notna()].groupby(["raters", "instrument"]):
+        panels = {
+            item_name(instrument, question): [_bar(row) for row in found.to_dict("records")]
+            for question, found in rows.groupby("question")
+        }
+        yield figure(
+            f"pairwise-{raters}-{instrument}",
+            _("Side by side, as preferred by {who}: shares of the verdicts").format(who=_who(raters, instrument)),
+            _("From left to right: the one on the left was preferred, neither was, the one on the right was."),
+            share_bars(panels, [_("left preferred"), _("tie"), _("right preferred")]),
+        )
+
+
+def _bar(row: Mapping[str, Any]) -> Bar:
+    left, right = (contestant_name(str(row[side])) for side in ("contestant_a", "contestant_b"))
+    return Bar(left, right, [row[name] for name in ("win", "tie", "loss")])
+
+
+def _who(raters: object, instrument: object) -> str:
+    return ", ".join(filter(None, [raters_name(str(raters)), instrument_name(str(instrument))]))
 
 
 def _verdicts_left_out(results: Results) -> Iterator[str]:
@@ -47,6 +74,12 @@ def _verdicts_left_out(results: Results) -> Iterator[str]:
             "{count} verdicts on pairs with the same arm and the same kind of seekers say nothing about either.",
             verdicts.alike,
         ).format(count=verdicts.alike)
+    if verdicts and verdicts.ablated:
+        yield ngettext(
+            "{count} verdict on two arms is not counted because a simulated seeker was changed for an ablation.",
+            "{count} verdicts on two arms are not counted because a simulated seeker was changed for an ablation.",
+            verdicts.ablated,
+        ).format(count=verdicts.ablated)
     if verdicts and verdicts.left_out:
         yield ngettext(
             "{count} verdict is not counted because its rater or conversation was left out.",
@@ -58,7 +91,7 @@ def _verdicts_left_out(results: Results) -> Iterator[str]:
 def _strengths(table: pd.DataFrame) -> Iterator[Part]:
     known = table[table["strength"].notna()] if len(table) else table
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
-        who = ", ".join(filter(None, [raters_name(str(raters)), instrument_name(str(instrument))]))
+        who = _who(raters, instrument)
         panels = {
             item_name(instrument, question): lines_of(
                 found, lambda row: contestant_name(str(row["contestant"])), ("strength", "low", "high")

@@ -15,6 +15,8 @@ from scipy.stats import binomtest  # noqa: TID253
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from studies.analysis.language import speaking
+from studies.analysis.reporting.naming import contestant_name
 from studies.analysis.tables.pairs import BRADLEY_TERRY, PAIRWISE, pairwise, strengths
 from studies.analysis.tables.verdicts import read_verdicts
 from tests.studies.analysis.builders import frame_of
@@ -294,7 +296,7 @@ def test_verdicts_of_and_about_what_is_left_out_do_not_count(export_of: ExportOf
     assert table["n"].sum() == len(counted) < len(rows)
 
 
-def test_verdicts_about_an_ablation_do_not_count(export_of: ExportOf) -> None:
+def test_verdicts_on_two_arms_about_an_ablation_do_not_count_and_are_told(export_of: ExportOf) -> None:
     rows = simulated(people=6)
     changed = {"C2amber": "without resistance", "C1birch": "one_agent"}
     chats = [chat | {"setup": changed.get(chat["conversation"], "")} for chat in chats_of(rows)]
@@ -303,7 +305,26 @@ def test_verdicts_about_an_ablation_do_not_count(export_of: ExportOf) -> None:
     counted = [row for row in rows if not changed.keys() & row.values()]
     assert table["n"].sum() == len(counted) < len(rows)
     verdicts = read_verdicts(folder)
-    assert (verdicts.left_out, verdicts.alike) == (0, 0)
+    assert (verdicts.left_out, verdicts.alike, verdicts.ablated) == (0, 0, len(rows) - len(counted))
+
+
+def test_seekers_of_an_ablation_are_contestants_beside_the_whole_ones(export_of: ExportOf) -> None:
+    """EmoHarbor's Figure 5."""
+    rows = simulated(people=6)
+    chats = [
+        chat | {"arm": "amber", "seeker_kind": "simulated", "condition": "average", "setup": setup}
+        for chat in chats_of(rows)
+        for setup in ["one agent" if chat["conversation"].endswith("birch") else ""]
+    ]
+    folder = exported(export_of, rows, chats)
+    table, _ = tables_of(folder)
+    assert set(table["contestant_a"]) | set(table["contestant_b"]) == {
+        "simulated average",
+        "simulated average (one agent)",
+    }
+    assert read_verdicts(folder).ablated == 0
+    with speaking("en"):
+        assert contestant_name("simulated average (one agent)") == "simulated seekers, average (one agent)"
 
 
 def test_without_pairs_both_tables_are_empty_and_the_report_says_so(export_of: ExportOf, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from studies.design.spec import COUNSELLOR, ArmSpec, ChatSpec
 from studies.instruments.loading import load
 from studies.judging.items import judged_items
 from studies.judging.settings import Configuration
-from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
+from studies.models import ArmRun, Participation, Rater, Response, RolePlay, SeekerProfile, Study
 from studies.models.participation import Status as PersonStatus
 from studies.models.response import RaterKind
 from studies.participation.profile_text import profile_lines
@@ -310,6 +310,8 @@ def make_profile_lookup() -> Profiles:
             if place not in known:
                 known[place] = get_played_profile(*place)
             return known[place]
+        if run.card and (played := get_card_profile(run)):
+            return played
         if run.participation is None:
             return get_imported_profile(run)
         if run.participation.pk not in known:
@@ -327,6 +329,16 @@ def get_played_profile(study: int, key: str) -> tuple[Line, ...]:
     """Return the profile as the simulated seeker knew it."""
     row = SeekerProfile.objects.filter(study=study, key=key).first()
     return tuple(lines_for_seeker(from_content(row.content), detail="full")) if row else ()
+
+
+def get_card_profile(run: ArmRun) -> tuple[Line, ...]:
+    """Return the profile of the role card that a counsellor played, as it was when they got it; never their own."""
+    given = RolePlay.objects.filter(run=run).first()
+    if given is None:
+        return ()
+    card = given.card
+    content = {**card["profile"], "id": card["key"], "lang": card["language"]}
+    return tuple(lines_for_seeker(from_content(content), detail="full"))
 
 
 def get_imported_profile(run: ArmRun) -> tuple[Line, ...]:

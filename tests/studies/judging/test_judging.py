@@ -647,6 +647,19 @@ def test_imported_profile_is_given_to_the_judge(where: str) -> None:
     assert "<profile>\nAge: 61\n</profile>" in Call.objects.get().request[-1]["text"]
 
 
+def test_judge_of_a_role_play_is_told_the_card_and_nothing_of_the_counsellor() -> None:
+    here = study()
+    run = talk(here, person(here, providers=()))
+    run.card = "en01"
+    run.save()
+    given = factories.role_play(run)
+    assert judge(key="demo", strategy="user_aware")[0]["done"] == 1
+    told = Call.objects.get().request[-1]["text"].partition("</profile>")[0]
+    assert given.card["profile"]["C"]["problem"] in told
+    assert given.card["profile"]["D"]["alias"] in told
+    assert "25 to 34" not in told
+
+
 def test_state_aware_judge_thinks_after_each_turn_once() -> None:
     here = study()
     talk(here, person(here, providers=()), turns=6)

@@ -1,4 +1,5 @@
 import json
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -15,8 +16,10 @@ from dialogue.providers.base import PARAMETERS
 from dialogue.providers.registry import is_free
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
+    EVERY_TURN,
     KIND,
     MOMENTS,
+    TURNS,
     Judgement,
     Work,
     get_plain_counterparts,
@@ -42,7 +45,15 @@ class Command(JudgingCommand):
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
         parser.add_argument("--strategy", required=True, choices=get_strategies())
-        parser.add_argument("--moments", nargs="+", choices=MOMENTS, default=["final"], help="default: final")
+        parser.add_argument(
+            "--moments",
+            nargs="+",
+            type=moment,
+            default=["final"],
+            metavar="MOMENT",
+            help="final (the default); checkpoint: the study's checkpoint questions, where people were asked them; "
+            "every-turn or turns:5,10,15: the final questions, about the conversation up to that turn",
+        )
         parser.add_argument(
             "--replicates",
             type=int,
@@ -170,6 +181,14 @@ def nothing_to_judge(study: Study, moments: Sequence[str]) -> str:
         "Nothing to judge: no conversation that is closed has a reply. Let simulated seekers talk (simulate), bring "
         "conversations in (import_conversations), or wait for people's."
     )
+
+
+def moment(text: str) -> str:
+    """Return a moment as it is given. Raises ArgumentTypeError."""
+    turns = text.removeprefix(TURNS).split(",") if text.startswith(TURNS) else []
+    if text in (*MOMENTS, EVERY_TURN) or (turns and all(turn.isdecimal() and 0 < int(turn) < 10**6 for turn in turns)):
+        return text
+    raise ArgumentTypeError(f"{text!r} is none of final, checkpoint, every-turn and turns:5,10 (with turns from 1)")
 
 
 def place_options(options: dict[str, Any]) -> dict[str, Any]:

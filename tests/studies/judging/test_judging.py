@@ -557,6 +557,27 @@ def test_checkpoint_that_a_person_rated_is_judged_where_nothing_paused(server: s
     assert set(places) == {("final", 0), ("checkpoint", 3)}
 
 
+@pytest.mark.parametrize(("moments", "turns"), [("turns:5,2,50", [2, 5]), ("every-turn", [1, 2, 3, 4, 5, 6, 7])])
+def test_final_questions_are_asked_along_a_conversation_that_nobody_paused(moments: str, turns: list[int]) -> None:
+    """EmoHarbor's figures over the turns: ten dimensions, each on the turns up to it."""
+    talk(study(), turns=7, pause_after=[], seeker_kind="imported")
+    assert judge("--moments", moments, key="demo")[0]["done"] == len(turns)
+    found = Response.objects.order_by("turn")
+    assert [(one.moment, one.instrument, one.turn) for one in found] == [
+        ("checkpoint", "emoharbor_10", turn) for turn in turns
+    ]
+    for call, turn in zip(Call.objects.order_by("pk"), turns, strict=True):
+        assert f"Supporter says {turn}\n</dialogue>" in call.request[-1]["text"]
+    assert judge("--moments", moments, key="demo")[0]["skipped_existing"] == len(turns)
+
+
+@pytest.mark.parametrize("moments", ["turns:", "turns:0", "turns:1,x", "turns", "halfway"])
+def test_moment_that_there_is_not_is_refused(moments: str) -> None:
+    study()
+    with pytest.raises(CommandError, match="none of final, checkpoint, every-turn and turns:5,10"):
+        call_command("judge", "demo", "--judge", "demo", "--strategy", "standard", "--moments", moments)
+
+
 def test_provider_that_the_consent_does_not_name_gets_nothing(server: str) -> None:
     here = study(judge_at(server, "echo"))
     talk(here, person(here, providers=("ACME",)))

@@ -93,6 +93,17 @@ PARTICIPANTS = (
     integer(
         "active_seconds", "time spent on the study, without breaks over 15 minutes; 0 until it ends", unit="seconds"
     ),
+    truth(
+        "share_deidentified",
+        "whether the consent that they signed last allows to share their de-identified data with other researchers; "
+        "empty where the form did not ask",
+        Subquery(CONSENT.values("boxes__share_deidentified")[:1]),
+    ),
+    truth(
+        "publish_quotes",
+        "whether it allows to publish short, altered quotes from their conversations; empty where the form did not ask",
+        Subquery(CONSENT.values("boxes__publish_quotes")[:1]),
+    ),
 )
 
 

@@ -33,9 +33,15 @@ def test_participants_tell_status_order_and_consent():
     person = factories.person(study, excluded=True, exclusion_reason="not serious")
     factories.run_with_turns(study, person)
     factories.run_with_turns(study, person, status=Status.OPEN)
-    for version in ("1", "2"):
+    boxes = {"1": {"publish_quotes": True}, "2": {"share_deidentified": True, "publish_quotes": False}}
+    for version, ticked in boxes.items():
         consent = Consent.objects.create(
-            participation=person, instrument="consent_template", version=version, text_hash="h", language="en", boxes={}
+            participation=person,
+            instrument="consent_template",
+            version=version,
+            text_hash="h",
+            language="en",
+            boxes=ticked,
         )
 
     (row,) = rows("participants", study)
@@ -55,7 +61,16 @@ def test_participants_tell_status_order_and_consent():
         "started_at": None,
         "ended_at": None,
         "active_seconds": 0,
+        "share_deidentified": True,
+        "publish_quotes": False,
     }
+
+
+def test_boxes_that_the_consent_form_did_not_have_are_empty():
+    study = factories.study()
+    factories.person(study)
+    (row,) = rows("participants", study)
+    assert (row["share_deidentified"], row["publish_quotes"]) == (None, None)
 
 
 def test_participants_who_left_are_withdrawn_and_so_is_their_open_conversation():

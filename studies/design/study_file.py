@@ -258,6 +258,14 @@ class DisplayFile(TypedDict, total=False):
 
     reveal_arms: Annotated[Truth, about("Tell people at the end which models they talked with.", True)]
     timings: Annotated[Truth, about("Measure how people type, read and answer. The consent form must say so.", True)]
+    shuffle_items: Annotated[
+        Truth,
+        about(
+            "Show the items of rating scales in an order drawn for each person, the same for all their ratings. The "
+            "exported ratings tell each item's place (`item_position`).",
+            True,
+        ),
+    ]
     first_piece_seconds: Annotated[
         Number,
         about(

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -38,6 +38,7 @@ class AnswerValue:
     text: str = ""
     missing_reason: str = ""  # "prefer_not", "not_answered"
     reason: str = ""  # why this score, in the rater's words
+    position: int | None = field(default=None, compare=False)  # in which place of its page the item stood, from 1
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def form_for(
     earlier: Earlier | None = None,
     values: Mapping[str, object] | None = None,
     order_seed: int | None = None,
+    item_seed: str = "",
     accept_short: bool = False,
     country: str = "",
     reasons: bool = False,
@@ -84,7 +86,7 @@ def form_for(
 
     `earlier` holds a draft by item key, and the answers from before the chat by `pre.<item key>`. `values` fill the
     placeholders of the texts; a missing one is a KeyError. `accept_short` leaves short texts to the screening rules.
-    `country` is the first one of a list of countries.
+    `country` is the first one of a list of countries. With an `item_seed` the graded items change places.
     `reasons`: of each score or choice it may be said why, in a field named `why-<item key>`.
     """
     known = {key: _as_chosen(answer) for key, answer in (earlier or {}).items() if answer not in (None, "")}
@@ -95,6 +97,7 @@ def form_for(
         for item in (*questionnaire.items_for(track=track, phase=phase), *_closing_remark(questionnaire))
         if _can_be_asked(item, language, before, words)
     ]
+    items = _shuffle_items(items, item_seed) if item_seed else items
     return InstrumentForm(items, language=language, before=before, reasons=reasons, data=data, initial=known)
 
 
@@ -129,8 +132,10 @@ class InstrumentForm(forms.Form):
     def cleaned_answers(self) -> list[AnswerValue]:
         """Return the answers in the order of the items, without those of hidden ones."""
         return [
-            _answer(item, self.cleaned_data[key], reason=self.cleaned_data.get(REASON + key, ""))
-            for key, item in self.asked.items()
+            replace(
+                _answer(item, self.cleaned_data[key], reason=self.cleaned_data.get(REASON + key, "")), position=position
+            )
+            for position, (key, item) in enumerate(self.asked.items(), 1)
             if key in self.cleaned_data
         ]
 
@@ -224,6 +229,13 @@ def _shuffle(options: Sequence[Option], seed: int) -> tuple[Option, ...]:
         block = list(members)
         mixed += draw.sample(block, len(block)) if group else block
     return tuple(mixed)
+
+
+def _shuffle_items(items: Sequence[Item], seed: str) -> list[Item]:
+    """Return the items with the graded ones in another order among their places; what depends on an answer stays."""
+    moving = [item for item in items if _is_graded(item) and not _is_conditional(item)]
+    drawn = iter(random.Random(seed).sample(moving, len(moving)))
+    return [next(drawn) if item in moving else item for item in items]
 
 
 def _is_graded(item: Item) -> bool:

@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
                 ('missing_reason', models.CharField(blank=True, max_length=40)),
                 ('seconds', models.FloatField(blank=True, null=True)),
                 ('reason', models.TextField(blank=True, help_text="Why this score, in the rater's words.")),
+                ('position', models.PositiveSmallIntegerField(blank=True, help_text='In which place of its page the item stood, from 1.', null=True)),
             ],
         ),
         migrations.CreateModel(

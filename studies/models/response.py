@@ -79,6 +79,9 @@ class Answer(models.Model):
     missing_reason = models.CharField(max_length=40, blank=True)
     seconds = models.FloatField(null=True, blank=True)
     reason = models.TextField(blank=True, help_text="Why this score, in the rater's words.")
+    position = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="In which place of its page the item stood, from 1."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["response", "item"], name="one_answer_per_item")]

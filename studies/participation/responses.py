@@ -94,6 +94,7 @@ def store_response(
                     missing_reason=answer.missing_reason,
                     reason=answer.reason,
                     seconds=seconds.get(answer.item),
+                    position=answer.position,
                 )
                 for answer in answers
             )

@@ -17,8 +17,10 @@ from django.utils.translation import gettext as _
 
 from studies.design.plan import Step
 from studies.design.spec import STEPS, StudySpec
+from studies.instruments.definitions import Questionnaire
 from studies.models import ArmRun, Draft, Participation
 from studies.participation.chats import get_or_create_run
+from studies.participation.responses import is_rating
 from studies.participation.submissions import draft_of, place_of
 
 SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
@@ -69,6 +71,11 @@ class Visit:
     def seconds(self) -> dict[str, float]:
         """Return the seconds that each item took, by its key, if the study records them."""
         return seconds_in(self.request.POST) if self.spec.records_timings() else {}
+
+    def item_seed(self, questionnaire: Questionnaire) -> str:
+        """Return the seed of the order in which this person sees the items; empty where it is the instrument's own."""
+        shuffled = self.spec.display.get("shuffle_items") and is_rating(questionnaire)
+        return f"{self.participation.pk} {questionnaire.id}" if shuffled else ""
 
     @property
     def language(self) -> str:

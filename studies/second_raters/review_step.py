@@ -160,6 +160,7 @@ def form_of(visit: Visit, review: Review, data: Any = None) -> InstrumentForm:
         scale_of(review),
         language=visit.language,
         earlier=visit.draft(part_of(review)),
+        item_seed=visit.item_seed(scale_of(review)),
         reasons=not review.vignette,
         data=data,
     )

@@ -52,7 +52,14 @@ class Chat(StepKind):
     def checkpoint(self, visit: Visit, conversation: Conversation, data: object = None) -> InstrumentForm:
         questionnaire = load(visit.spec.chat.checkpoint_instrument)
         draft = visit.draft(str(conversation.answered_turns()))
-        return form_for(questionnaire, language=visit.language, track=visit.track, earlier=draft, data=data)
+        return form_for(
+            questionnaire,
+            language=visit.language,
+            track=visit.track,
+            earlier=draft,
+            item_seed=visit.item_seed(questionnaire),
+            data=data,
+        )
 
     def checkpoint_page(self, visit: Visit, run: ArmRun, form: InstrumentForm) -> Page:
         assert run.conversation is not None  # noqa: S101 - opened before

@@ -85,6 +85,7 @@ def form_of(visit: Visit, data: Any = None) -> InstrumentForm:
         earlier={**visit.draft(), **before_the_chat(visit)},
         values=placeholder_values(visit),
         order_seed=visit.participation.pk,
+        item_seed=visit.item_seed(instrument_of(visit)),
         reasons=is_rating(instrument_of(visit)),
         data=data,
     )

@@ -474,6 +474,9 @@ RATINGS = (
     ),
     SECONDS,
     text("reason", "why this score, where the rater said so"),
+    integer(
+        "item_position", "in which place of its page the item stood, from 1; empty of judges and imports", "position"
+    ),
 )
 
 

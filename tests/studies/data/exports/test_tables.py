@@ -197,7 +197,7 @@ def test_ratings_say_who_what_and_about_whom():
     given = store_response(
         rater_for(reviewer),
         load("turn_checkpoint"),
-        [AnswerValue("empathetic", value=2.0)],
+        [AnswerValue("empathetic", value=2.0, position=3)],
         run=run,
         moment="checkpoint",
         turn=5,
@@ -226,6 +226,7 @@ def test_ratings_say_who_what_and_about_whom():
             "last_turn": 4,
             "seconds": 6.25,
             "reason": "",
+            "item_position": 3,
         }
     ]
 

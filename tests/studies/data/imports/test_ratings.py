@@ -201,7 +201,7 @@ def test_import_keeps_why_a_score_was_given(study: Study, tmp_path: Path):
             [
                 "1: note: unknown column; known are conversation, rater, rater_kind, instrument, item, score, moment, "
                 "turn, strategy, replicate, missing_reason, reason, participant, arm, condition, rated_at, first_turn, "
-                "last_turn, seconds"
+                "last_turn, seconds, item_position"
             ],
         ),
         ("conversation,rater,rater_kind,instrument,item,score,item", ["1: item: the column is there twice"]),

@@ -40,6 +40,7 @@ from studies.data.exports.decisions import DECISIONS
 from studies.data.exports.flags import FLAGS
 from studies.data.exports.holds import COLUMNS as HOLDS
 from studies.data.exports.interviews import TABLES as INTERVIEWS
+from studies.data.exports.profiles import PROFILES
 from studies.data.exports.reviews import TABLES as REVIEWS
 from studies.data.exports.role_plays import ROLE_PLAYS
 from studies.data.exports.seeker_faults import SEEKER_FAULTS, faults
@@ -675,5 +676,6 @@ TABLES = (
     *INTERVIEWS,
     *REVIEWS,
     DECISIONS,
+    PROFILES,
     SEEKER_FAULTS,
 )

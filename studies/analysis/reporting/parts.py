@@ -83,9 +83,9 @@ def with_own_names(sections: Iterable[Section]) -> list[Section]:
     """Return the sections with a number added to file names of figures that two titles give."""
     taken: set[str] = set()
 
-    def with_captions(part: Part) -> Part:
+    def with_own_name(part: Part) -> Part:
         if isinstance(part, Folded):
-            return replace(part, parts=[with_captions(inner) for inner in part.parts])
+            return replace(part, parts=[with_own_name(inner) for inner in part.parts])
         if not isinstance(part, Figure):
             return part
         name, number = part.name, 2
@@ -94,4 +94,4 @@ def with_own_names(sections: Iterable[Section]) -> list[Section]:
         taken.add(name)
         return replace(part, name=name)
 
-    return [replace(section, parts=[with_captions(part) for part in section.parts]) for section in sections]
+    return [replace(section, parts=[with_own_name(part) for part in section.parts]) for section in sections]

@@ -32,20 +32,18 @@ def describe_arms(export: Export) -> pd.DataFrame:
     """Return `group` and `model` of each arm that the manifest describes: its title, or the model's own name where the
     title only repeats the key. A dagger marks a model that reasons before it answers. Groups come in the study's order.
     """
-    rows = manifest_of(export).get("arms") or ()
-    return pd.DataFrame(
-        {
-            "group": [row["group"] for row in rows],
-            "model": [f"{_model_name(row)} {REASONS}" if row["reasoning"] else _model_name(row) for row in rows],
-        },
-        index=[row["arm"] for row in rows],
-        dtype=object,
-    )
+    listed = manifest_of(export).get("arms")
+    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    arms = {str(row.get("arm", "")): (str(row.get("group", "")), _model_name(row)) for row in rows}
+    return pd.DataFrame(list(arms.values()), index=list(arms), columns=["group", "model"], dtype=object)
 
 
 def _model_name(row: dict[str, Any]) -> str:
-    title = row["title"].get(spoken_language().code) or next(iter(row["title"].values()), "")
-    return str(row["model"] if title == row["arm"] else title)
+    title = row.get("title")
+    names = title if isinstance(title, dict) else {}
+    name = names.get(spoken_language().code) or next(iter(names.values()), "")
+    model = row.get("model", "") if name == row.get("arm") else name
+    return f"{model} {REASONS}" if row.get("reasoning") is True else str(model)
 
 
 def column_of(export: Export, name: str, column: str) -> pd.Series:

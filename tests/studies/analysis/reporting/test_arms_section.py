@@ -234,6 +234,20 @@ def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tm
     assert singles.loc[singles["judge"] == "J2", "care"].tolist() == ["<strong>5.00</strong>", "<u>4.00</u>", "3.00"]
 
 
+@pytest.mark.parametrize("arms_in_manifest", ["x", ["x"], [{}], [{"arm": "a", "title": "A"}, {"arm": "a"}], {"arm": 1}])
+def test_arms_that_the_manifest_describes_oddly_are_shown_by_their_keys(tmp_path: Path, arms_in_manifest: Any) -> None:
+    ratings = [
+        {"conversation": f"{arm}{number}", "participant": f"P{number}", "arm": arm, "item": "care", "score": 3}
+        for arm in "ab"
+        for number in range(3)
+    ]
+    export = write_export(tmp_path / "export", ratings)
+    (export / "manifest.json").write_text(json.dumps({"arms": arms_in_manifest}), encoding="utf-8")
+    with style():
+        board = next(part for part in parts_of(arms(computed(export, "arms")), Excerpt))
+    assert board.frame["arm"].tolist() == ["a", "b"]
+
+
 def test_arms_stand_with_their_models_by_group_and_reasoning_ones_are_marked(tmp_path: Path) -> None:
     """As in the leaderboards of both papers."""
     ratings = [

@@ -11,6 +11,7 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dialogue.providers.base import copy_settings
 from studies.design.contradictions import needed_placeholders
 from studies.design.contrast_spec import ContrastSpec
 from studies.design.reading import INSTRUMENTS, StudyFileError, read_study
@@ -123,6 +124,22 @@ def test_template_study_has_what_every_command_needs(name: str, tmp_path: Path) 
     assert (spec.gone_after_days, len(spec.judges)) == (30, 1)
     assert spec.seeker is not None
     assert spec.seeker.provider not in {arm.provider for arm in spec.arms}
+
+
+def test_group_and_reasoning_of_an_arm_are_kept_and_written_again_and_are_no_part_of_a_request(tmp_path: Path) -> None:
+    template = tomllib.loads((FIXTURES / "studies" / "emoharbor.toml").read_text(encoding="utf-8"))
+    template |= {"contact": "lab@example.org", "oncall_email": "oncall@example.org"}
+    template["consent"] |= dict.fromkeys(needed_placeholders(FORM, template["consent"]["flags"]), "filled")
+    spec = read(tmp_path, template)
+    assert [(arm.group, arm.reasoning) for arm in spec.arms] == [
+        ("closed", False), ("open", False), ("closed", False), ("closed", False), ("open", True)
+    ]  # fmt: skip
+    written = tomllib.loads(dump_study(spec))
+    assert (written["arms"][4]["group"], written["arms"][4]["reasoning"]) == ("open", True)
+    assert "reasoning" not in written["arms"][0]
+    assert not {"group", "reasoning"} & {name for each in (*written["judges"], written["seeker"]) for name in each}
+    assert not {"group", "reasoning"} & set(copy_settings(spec.arms[4]).request_options())
+    assert spec.display["shuffle_items"] is True
 
 
 @pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts"])

@@ -23,8 +23,8 @@ RIGHTLY_HELD = {13, 74, 87, 88}
 def labelled(batch: str) -> list[tuple[int, str]]:
     lines = [
         line.partition("|")
-        for lang in ("en", "zh")
-        for line in (FOLDER / "sentences" / f"{batch}_{lang}.txt").read_text(encoding="utf-8").splitlines()
+        for file in sorted((FOLDER / "sentences").glob(f"{batch}_*.txt"))
+        for line in file.read_text(encoding="utf-8").splitlines()
     ]
     return [(int(level), text) for level, _, text in lines if level.isdigit()]
 
@@ -58,15 +58,21 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 
 
 # What was seen, less a small margin; the aims are 90 % noticed and 80 % held of what is grave, in each batch.
-@pytest.mark.parametrize(("batch", "noticed", "held"), [("x", 0.88, 0.80), ("y", 0.85, 0.72), ("z", 0.85, 0.68)])
-def test_grave_sentences_are_noticed_and_harmless_ones_pass(batch: str, noticed: float, held: float) -> None:
+# `w` has harmless twins of plans and farewells alone, so more of them are held.
+@pytest.mark.parametrize(
+    ("batch", "noticed", "held", "calm"),
+    [("w", 0.75, 0.53, 0.10), ("x", 0.88, 0.80, 0.05), ("y", 0.85, 0.72, 0.05), ("z", 0.85, 0.68, 0.05)],
+)
+def test_grave_sentences_are_noticed_and_harmless_ones_pass(
+    batch: str, noticed: float, held: float, calm: float
+) -> None:
     table = shares(labelled(batch))
     show(f"batch {batch}", table)
     assert table["grave"][2] >= noticed
     assert table["grave"][3] >= held
-    assert table["0"][3] <= 0.05
+    assert table["0"][3] <= calm
     assert table["1"][3] <= 0.10
-    assert table["2"][3] <= 0.25
+    assert "2" not in table or table["2"][3] <= 0.25
 
 
 def replies(name: str) -> tuple[list[str], list[str]]:

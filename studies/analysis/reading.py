@@ -24,7 +24,17 @@ _LARGEST = 1e12  # beyond any scale or amount; its eighth power is still a numbe
 _MOST_TURNS = 100_000  # some tables have a row for each
 _SEPARATORS = {";": "semicolons, as Excel saves it in some countries", "\t": "tabs"}
 # What says true or false, in whichever file it stands. A spreadsheet saves TRUE for true, others 1.
-TRUTHS = ("excluded", "is_test", "masked", "names_itself", "pasted", "seen", "valid")
+TRUTHS = (
+    "excluded",
+    "is_test",
+    "masked",
+    "names_itself",
+    "pasted",
+    "publish_quotes",
+    "seen",
+    "share_deidentified",
+    "valid",
+)
 _WORDS = {"true": "true", "1": "true", "false": "false", "0": "false", "": ""}
 _OF_WORDS = {"true": 1.0, "false": 0.0, "": math.nan}
 

@@ -267,15 +267,16 @@ def get_places(run: ArmRun, chat: ChatSpec, moments: Sequence[str], rated: set[i
         reached = run.conversation.answered_turns()
         pauses = {turn for turn in run.conversation.pause_after if turn <= reached}
         yield from (("checkpoint", chat.checkpoint_instrument, turn) for turn in sorted(pauses | rated))
-    along = turns_along(moments, run.conversation.answered_turns())
-    yield from (("checkpoint", instrument, turn) for turn in along for instrument in final_ratings(run, chat))
+    if along := [moment for moment in moments if moment not in MOMENTS]:
+        turns = turns_along(along, run.conversation.answered_turns())
+        yield from (("checkpoint", instrument, turn) for turn in turns for instrument in final_ratings(run, chat))
 
 
 def turns_along(moments: Sequence[str], reached: int) -> list[int]:
     """Return the turns after which a judge rates what final ratings are about, as EmoHarbor's figures over turns."""
     if EVERY_TURN in moments:
         return list(range(1, reached + 1))
-    named = {int(turn) for one in moments if one.startswith(TURNS) for turn in one.removeprefix(TURNS).split(",")}
+    named = {int(turn) for moment in moments for turn in moment.removeprefix(TURNS).split(",")}
     return sorted(turn for turn in named if turn <= reached)
 
 

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from channels_redis.core import ChannelLock, RedisChannelLayer
@@ -21,7 +22,27 @@ AGAIN = 1.0  # seconds between two looks whether it is back
 # A socket that waits for notices asks Redis to wait with it, for five seconds at a time (`brpop_timeout`). redis-py
 # gives up after five seconds too, unless told otherwise, and so would close every socket to which nothing happens.
 LONGEST_SILENCE = 15.0
+CANCELLED_AGAIN = 0.2  # seconds
+Message = dict[str, Any]
 MISSED = {"type": "conversation.changed", "owner": ""}  # makes a socket look into the database
+
+
+async def end_with_caller(waiting: Coroutine[Any, Any, Message]) -> Message:
+    """Return what comes; a caller that is cancelled takes it along.
+
+    Once in some thousand times redis-py loses the cancellation of a task that waits with it and waits on. The caller's
+    own end would then never come: a socket that is gone, or a server that stops, would wait for ever.
+    """
+    task = asyncio.ensure_future(waiting)
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        while not task.done():
+            task.cancel()
+            with suppress(asyncio.CancelledError):  # it ends within moments, and then the caller does
+                await asyncio.wait([task], timeout=CANCELLED_AGAIN)
+        raise
+    return task.result()
 
 
 class PatientLock(ChannelLock):
@@ -72,7 +93,7 @@ class RedisLayer(RedisChannelLayer):
     async def receive(self, channel: str) -> dict[str, Any]:
         while True:
             try:
-                return await super().receive(channel)
+                return await end_with_caller(super().receive(channel))
             except AWAY:
                 await asyncio.wait([self.watch()])
 

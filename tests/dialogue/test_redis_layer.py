@@ -3,7 +3,9 @@
 import asyncio
 from contextlib import suppress
 
-from dialogue.redis_layer import PatientLock
+import pytest
+
+from dialogue.redis_layer import PatientLock, end_with_caller
 
 
 async def test_lock_is_forgotten_although_somebody_was_cancelled_while_they_waited_for_it():
@@ -16,3 +18,24 @@ async def test_lock_is_forgotten_although_somebody_was_cancelled_while_they_wait
         await waiting
     lock.release("one")
     assert (lock.locks, lock.wait_counts) == ({}, {})
+
+
+async def test_a_wait_that_loses_its_cancellation_ends_with_its_caller():
+    asked = 0
+
+    async def wait_on() -> dict[str, str]:
+        nonlocal asked
+        while True:
+            try:
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                asked += 1
+                if asked > 1:
+                    raise
+
+    waiting = asyncio.create_task(end_with_caller(wait_on()))
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(waiting, 30)
+    assert asked == 2

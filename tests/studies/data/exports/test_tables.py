@@ -12,7 +12,7 @@ from studies.data.exports.columns import Filter, Table
 from studies.data.exports.tables import TABLES
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
-from studies.models import Answer, Consent, Response, Study
+from studies.models import Answer, Consent, Response, SeekerProfile, Study
 from studies.participation import progress
 from studies.participation.responses import rater_for, store_response
 from tests import factories
@@ -368,6 +368,9 @@ def fill(study: Study, *, people: int, is_test: bool = False) -> None:
         factories.interview(person)
         factories.decided(run)
         SeekerFault.objects.create(conversation=run.conversation, turn=1, kind="repetition", source="rule")
+        played = SeekerProfile.objects.create(study=study, key=f"p{run.pk}", language="en", content={}, origin="a.json")
+        run.profile = played.key
+        run.save()
 
 
 @pytest.mark.parametrize("people", [1, 3])

@@ -28,10 +28,9 @@ MISSED = {"type": "conversation.changed", "owner": ""}  # makes a socket look in
 
 
 async def end_with_caller(waiting: Coroutine[Any, Any, Message]) -> Message:
-    """Return what comes; a caller that is cancelled takes it along.
+    """Return the message; where the caller is cancelled, cancel the wait until it has ended.
 
-    Once in some thousand times redis-py loses the cancellation of a task that waits with it and waits on. The caller's
-    own end would then never come: a socket that is gone, or a server that stops, would wait for ever.
+    redis-py 8.1 sometimes loses the cancellation of a task and waits on. A socket that was gone then never ended.
     """
     task = asyncio.ensure_future(waiting)
     try:
@@ -41,6 +40,8 @@ async def end_with_caller(waiting: Coroutine[Any, Any, Message]) -> Message:
             task.cancel()
             with suppress(asyncio.CancelledError):  # it ends within moments, and then the caller does
                 await asyncio.wait([task], timeout=CANCELLED_AGAIN)
+        if not task.cancelled():
+            task.exception()  # nobody else will look at it
         raise
     return task.result()
 

@@ -57,14 +57,17 @@ class ModelSettings:
         """Return how the model is to answer, by name: what the ledger keeps, None where the server decides."""
         return {name: getattr(self, name) for name in PARAMETERS}
 
-    def set_parameters(self) -> dict[str, float]:
-        """Return the parameters that the server does not decide. Hashes have these alone, so that one that is added
-        later changes no hash of settings without it; as they have 1 and 1.0 for the same."""
+    def explicit_parameters(self) -> dict[str, float]:
+        """Return the parameters that have a value; the server decides the others.
+
+        Hashes are made of these alone, so a parameter that is added later changes no hash of settings without it. All
+        are floats, so 1 and 1.0 give one hash.
+        """
         return {name: float(value) for name, value in self.parameters().items() if value is not None}
 
     def identity(self) -> list[Any]:
         """Return what tells one model with its settings from another, without `extra` and the name of the key."""
-        return [self.kind, self.base_url, self.model, self.set_parameters()]
+        return [self.kind, self.base_url, self.model, self.explicit_parameters()]
 
     def request_options(self) -> dict[str, Any]:
         """Return the part of `extra` that goes into the request: all but our own time-outs and budgets."""

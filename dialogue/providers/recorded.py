@@ -22,7 +22,7 @@ FAULTS = (ValueError, TypeError, LookupError)  # that a line may raise which `ex
 
 def question_of(settings: ModelSettings, messages: Sequence[Message]) -> str:
     """Return a hash of the words, the model's name and its settings, which is the same on every machine."""
-    asked = [settings.model, {**settings.set_parameters(), **settings.request_options()}]
+    asked = [settings.model, {**settings.explicit_parameters(), **settings.request_options()}]
     said = [[message.role, message.text] for message in messages]
     return hashlib.sha256(orjson.dumps([asked, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
 

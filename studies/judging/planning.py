@@ -248,7 +248,8 @@ def judgements(
     chats = {protocol.pk: protocol.spec().chat for protocol in study.protocols.all()}
     rated = get_rated_checkpoints(study)
     for run in runs:
-        for moment, instrument, turn in get_places(run, chats[run.protocol_id], moments, rated[run.pk]):
+        # Two moments may name one place: a checkpoint with the final questions, and its turn.
+        for moment, instrument, turn in dict.fromkeys(get_places(run, chats[run.protocol_id], moments, rated[run.pk])):
             for replicate in range(1, replicates + 1):
                 yield run, judgement_of(run, instrument, moment, turn, replicate, variant)
 

@@ -77,7 +77,8 @@ def find_run(study: Study, code: str) -> ArmRun | None:
 
 def get_places_about(run: ArmRun, moments: Sequence[str]) -> list[Place]:
     chat = run.protocol.spec().chat
-    return [Place(*place) for place in get_places(run, chat, moments, get_rated_checkpoints(run.study)[run.pk])]
+    found = get_places(run, chat, moments, get_rated_checkpoints(run.study)[run.pk])
+    return [Place(*place) for place in dict.fromkeys(found)]
 
 
 def build_preview(configuration: Configuration, run: ArmRun, place: Place) -> Preview:

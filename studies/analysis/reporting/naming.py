@@ -7,10 +7,10 @@ from typing import Any
 from dialogue.judges.strategies import get_strategies
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, spoken_language
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.tables.rater_effects import OWN
 from studies.instruments.loading import instrument_ids, load
 
-ALL_ITEMS = "*"
 MOST = 6  # names in a sentence
 RATERS = {
     "seeker": gettext_noop("participants"),

@@ -15,6 +15,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.notes import Note
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.effects import (
@@ -27,7 +28,6 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 

@@ -15,9 +15,9 @@ from studies.analysis.bootstrap import Array, Bootstrap, mean, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
-from studies.analysis.pooling import PARTS, POOLED
+from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.scores import ALL_ITEMS, FINAL, mean_of_items, mean_of_raters, scores_of_raters
+from studies.analysis.tables.scores import FINAL, mean_of_items, mean_of_raters, scores_of_raters
 from studies.analysis.tables.table import Table
 
 COLUMNS = [

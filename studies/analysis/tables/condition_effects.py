@@ -19,10 +19,10 @@ from studies.analysis.measures.contrasts import Contrast, contrast, joint_test
 from studies.analysis.measures.mixed import Fit
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.notes import Note, Notes
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.conditions import CONDITIONS, WORST_CASE
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 

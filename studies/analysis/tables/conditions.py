@@ -11,6 +11,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.notes import INTERVAL, Note, Notes
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
@@ -24,7 +25,6 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
 

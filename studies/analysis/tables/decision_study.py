@@ -29,11 +29,11 @@ from studies.analysis.measures.generalizability import (
 from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
 from studies.analysis.notes import Note, Notes
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, comparisons
 from studies.analysis.tables.rated_arms import Rated, complete_block, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
-from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
 
 COLUMNS = [

@@ -43,7 +43,7 @@ class Group:
         return np.asarray(pd.Index(ENDS).get_indexer(self.chats["end_reason"]), dtype=np.intp)
 
     @cached_property
-    def has_left(self) -> NDArray[np.bool_]:
+    def is_leaver(self) -> NDArray[np.bool_]:
         return is_end(LEAVING, self.ends)
 
     @cached_property

@@ -18,10 +18,15 @@ def incidents(export: Export) -> frozenset[str]:
     chats = export.chats
     ended = chats.index[chats["end_reason"].isin(ENDED_BY_INCIDENT)]
     people = chats.index[chats["seeker_kind"].isin(OF_PEOPLE) & (chats["end_reason"] != "")]
-    return frozenset(ended) | (_get_unanswered(export) & frozenset(people)) | _get_failed(export) | _get_held(export)
+    return (
+        frozenset(ended)
+        | (_unanswered_conversations(export) & frozenset(people))
+        | _failed_conversations(export)
+        | _held_conversations(export)
+    )
 
 
-def _get_held(export: Export) -> frozenset[str]:
+def _held_conversations(export: Export) -> frozenset[str]:
     """Return the conversations that were held; none from an export of before, which has no column of it."""
     path = export.folder / "conversations.csv"
     if not path.is_file():
@@ -30,7 +35,7 @@ def _get_held(export: Export) -> frozenset[str]:
     return frozenset(chats.loc[numbers(path, chats["holds"]) > 0, "conversation"].astype(str))
 
 
-def _get_unanswered(export: Export) -> frozenset[str]:
+def _unanswered_conversations(export: Export) -> frozenset[str]:
     """Return the conversations with a message without reply; last words of simulated and imported seekers need none."""
     path = export.folder / "turns.csv"
     if not path.is_file():
@@ -43,7 +48,7 @@ def _get_unanswered(export: Export) -> frozenset[str]:
     return frozenset(conversation for conversation, _turn in said - replied)
 
 
-def _get_failed(export: Export) -> frozenset[str]:
+def _failed_conversations(export: Export) -> frozenset[str]:
     path = export.folder / "calls.csv"
     if not path.is_file():
         return frozenset()

@@ -56,4 +56,4 @@ def _stratify(chats: pd.DataFrame) -> _Tested:
 
 def _ends(chats: pd.DataFrame, strata: NDArray[np.intp]) -> Ends:
     group = Group(chats)
-    return Ends(group.turns, group.has_left, number_names(chats["arm"]), strata)
+    return Ends(group.turns, group.is_leaver, number_names(chats["arm"]), strata)

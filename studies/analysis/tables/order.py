@@ -22,11 +22,11 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.carry_over import Effect, Fit, Model, fit, likelihood_ratio
 from studies.analysis.notes import Note
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reading import numbers, read_table, refuse
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.scores import ALL_ITEMS
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 

@@ -2,9 +2,10 @@
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis.pooling import ALL_ITEMS
+
 SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
 FINAL = ("final", "")  # an import need not say the moment
-ALL_ITEMS = "*"
 
 
 def scores_of_raters(ratings: pd.DataFrame) -> pd.DataFrame:

@@ -81,7 +81,7 @@ def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     """Yield (arm, condition and seekers, their rows), and of all arms together those of the tests."""
     for _seekers, chats in known_chats(export).groupby("seekers"):
         groups = {key: Group(found) for key, found in chats.groupby(OF)}
-        common, left = horizon(groups.values()), any(group.has_left.any() for group in groups.values())
+        common, left = horizon(groups.values()), any(group.is_leaver.any() for group in groups.values())
         for key, group in groups.items():
             of = dict(zip(OF, map(str, key), strict=True))
             rows = _rows(of, group, bootstrap, horizon=common, anybody_left=left)
@@ -174,7 +174,7 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
         row.leave_out("estimate", "low", "high", because=NOTHING_ENDED)
     elif len(group.counts) < 2:
         row.leave_out("low", "high", because=Note("under_two_clusters"))
-    elif not group.has_left.any():
+    elif not group.is_leaver.any():
         row.leave_out("low", "high", because=NOTHING_ENDED)
     else:
         _add_interval(row, bootstrap.resample(mean, sums))

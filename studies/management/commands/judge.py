@@ -48,7 +48,7 @@ class Command(JudgingCommand):
         parser.add_argument(
             "--moments",
             nargs="+",
-            type=moment,
+            type=read_moment,
             default=["final"],
             metavar="MOMENT",
             help="final (the default); checkpoint: the study's checkpoint questions, where people were asked them; "
@@ -183,7 +183,7 @@ def nothing_to_judge(study: Study, moments: Sequence[str]) -> str:
     )
 
 
-def moment(text: str) -> str:
+def read_moment(text: str) -> str:
     """Return a moment as it is given. Raises ArgumentTypeError."""
     turns = text.removeprefix(TURNS).split(",") if text.startswith(TURNS) else []
     if text in (*MOMENTS, EVERY_TURN) or (turns and all(turn.isdecimal() and 0 < int(turn) < 10**6 for turn in turns)):

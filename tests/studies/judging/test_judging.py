@@ -571,6 +571,18 @@ def test_final_questions_are_asked_along_a_conversation_that_nobody_paused(momen
     assert judge("--moments", moments, key="demo")[0]["skipped_existing"] == len(turns)
 
 
+def test_a_place_that_two_moments_name_is_judged_once() -> None:
+    here = study()
+    protocol = here.current()
+    protocol.design["chat"]["checkpoint_instrument"] = "emoharbor_10"
+    protocol.save()
+    talk(here, turns=7)
+    everything = planning.judgements(here, here.runs.select_related("conversation"), ["checkpoint", "turns:5,7"], 1)
+    assert [judgement.turn for _run, judgement in everything] == [5, 7]
+    assert judge("--moments", "checkpoint", "turns:5,7", key="demo")[0]["done"] == 2
+    assert list(Response.objects.order_by("turn").values_list("turn", flat=True)) == [5, 7]
+
+
 @pytest.mark.parametrize("moments", ["turns:", "turns:0", "turns:1,x", "turns", "halfway"])
 def test_moment_that_there_is_not_is_refused(moments: str) -> None:
     study()

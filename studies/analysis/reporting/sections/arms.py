@@ -10,14 +10,13 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.notes import in_words
-from studies.analysis.pooling import PARTS, POOLED
+from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
 from studies.analysis.reporting.excerpts import excerpt, with_names
 from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.naming import (
-    ALL_ITEMS,
     group_name,
     in_order,
     item_name,

@@ -7,12 +7,13 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
 from studies.analysis.reporting.excerpts import excerpt
-from studies.analysis.reporting.naming import ALL_ITEMS, raters_name, scale_name
+from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, join_sentences, prose
 from studies.analysis.results import Results

@@ -8,12 +8,12 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
 from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_names
 from studies.analysis.reporting.naming import (
-    ALL_ITEMS,
     condition_name,
     in_order,
     instrument_name,

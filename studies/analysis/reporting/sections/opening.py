@@ -7,9 +7,9 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.estimates import count_below, first_humans
 from studies.analysis.reporting.naming import (
-    ALL_ITEMS,
     instrument_name,
     item_name,
     join_names,

@@ -6,6 +6,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import SIGNS, figure
@@ -24,7 +25,6 @@ from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfol
 from studies.analysis.results import Results
 from studies.analysis.tables.decision_study import USERS
 
-ALL_ITEMS = "*"
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
 SHOWN = ("icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal")  # in the table

@@ -1,15 +1,82 @@
-"""Prompt files of supporters, judges and Thinkers, with their versions. Pure."""
+"""The standing texts of prompts: emostudy's own files, or a study's texts in their place. Pure.
 
-from dataclasses import dataclass
+A text can have placeholders, such as `{dialogue}`, for the parts of a question. Parts without a placeholder follow in
+a second message, each between tags, as they do with emostudy's own texts.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+from dialogue.documents import suggestion
+from dialogue.providers.base import Message
+
+FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "prompts"
 VERSION = "version:"
+FORM = "<output>"  # begins the line that gives the form of the answer
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+FORM_KEY = re.compile(r'"(\w+)":')
+ENDINGS = ("satisfied", "walked_out")
+JUDGE = "judge"
+OF_CONVERSATION = ("dialogue", "profile", "inner_states", "scope", "items")
+PLACEHOLDERS: Mapping[str, Sequence[str]] = {  # of each prompt that a study can word itself
+    "supporter": ("profile",),
+    JUDGE: OF_CONVERSATION,
+    "judge_pairs": ("first_dialogue", "second_dialogue", "scope", "items"),
+    "last_reply": (),
+    "thinker": ("dialogue", "profile"),
+    "repair": ("answer",),
+    "reminder": (),
+    "seeker_thinker": ("profile", "memory", "behaviour"),
+    "seeker_talker": ("profile", "dialogue", "thought", "behaviour", *ENDINGS),
+    "seeker_one_agent": ("profile", "dialogue", "behaviour", *ENDINGS),
+    "seeker_reviewer": ("profile", "behaviour", "dialogue"),
+    "seeker_evaluator": OF_CONVERSATION,
+    "profile_writer": ("person", "answers"),
+}
+WITH_FORM = ("thinker", "seeker_thinker", "seeker_reviewer", "profile_writer")  # the others get it with each question
+
+Part = tuple[str, Sequence[str] | None]  # a part's name and its lines; None for a part that is not shown
+
+
+@dataclass(frozen=True)
+class StandingText:
+    """A standing text. `label` is kept with each answer: `judge.en/1`, or `judge.en/own-1f0c2a9b` of a study's own."""
+
+    label: str
+    text: str
 
 
 @dataclass(frozen=True)
 class PromptFile:
     version: str  # "" where the file names none
     text: str
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The prompts of a study. `own`: its own texts by name and language; the language "" stands for all."""
+
+    own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def get(self, name: str, language: str, folder: Path = FOLDER) -> StandingText:
+        """Return a standing text; the study's own, or else that of the file NAME.LANGUAGE.txt in `folder`."""
+        texts = self.own.get(name, {})
+        if text := texts.get(language) or texts.get(""):
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            return StandingText(f"{name}.{language}/own-{digest[:8]}", text)
+        file = _read_once(folder / f"{name}.{language}.txt")
+        return StandingText(f"{name}.{language}/{file.version}", file.text)
+
+    def choose(self, name: str, usual: str) -> str:
+        """Return the name where the study has a text of that name, else the usual one."""
+        return name if name in self.own else usual
+
+
+DEFAULTS = Prompts()
 
 
 def read_prompt(path: Path) -> PromptFile:
@@ -19,3 +86,59 @@ def read_prompt(path: Path) -> PromptFile:
     if first.startswith(VERSION):
         return PromptFile(first.removeprefix(VERSION).strip(), rest.strip())
     return PromptFile("", text)
+
+
+@cache
+def _read_once(path: Path) -> PromptFile:
+    return read_prompt(path)
+
+
+def build_messages(text: str, parts: Sequence[Part], end: Sequence[str] = ()) -> list[Message]:
+    """Return the text with the parts that it has placeholders for, then a message with the other parts and the end.
+
+    Parts are filled in at once, so a placeholder within somebody's words stays as it is.
+    """
+    lines = {name: "\n".join(shown or ()) for name, shown in parts}
+    placed = set(PLACEHOLDER.findall(text)) & lines.keys()
+    filled = PLACEHOLDER.sub(lambda found: lines.get(found[1], found[0]), text)
+    rest = [line for name, shown in parts if name not in placed and shown is not None for line in _tag(name, shown)]
+    rest += end
+    return [Message("system", filled), Message("user", "\n".join(rest))] if rest else [Message("user", filled)]
+
+
+def _tag(name: str, lines: Sequence[str]) -> list[str]:
+    return [f"<{name}>", *lines, f"</{name}>"]
+
+
+def find_faults(name: str, text: str) -> Iterator[str]:
+    """Yield what is wrong with a text that stands for the prompt of this name."""
+    known = placeholders_of(name)
+    for found in dict.fromkeys(PLACEHOLDER.findall(text)):
+        if found not in known:
+            yield f"{{{found}}} is no placeholder of this prompt{suggestion(found, known) or '.'} {_list_known(known)}"
+    if name in WITH_FORM:
+        form = next((line for line in text.splitlines() if line.startswith(FORM)), "")
+        needed = FORM_KEY.findall(_form_of_default(name))
+        if not form:
+            yield f"no line begins with {FORM} and gives the form of the answer, as {_form_of_default(name)}"
+        elif missing := [key for key in needed if f'"{key}"' not in form]:
+            yield f"the line that begins with {FORM} lacks {', '.join(missing)}"
+
+
+def is_of_judge(name: str) -> bool:
+    """Return whether this is the prompt of judges, or of judges with one strategy (`judge_STRATEGY`)."""
+    return name == JUDGE or (name.startswith(f"{JUDGE}_") and name not in PLACEHOLDERS)
+
+
+def placeholders_of(name: str) -> Sequence[str]:
+    """Return the placeholders of a prompt. That of judges with one strategy has those of `judge`."""
+    return PLACEHOLDERS[name] if name in PLACEHOLDERS else PLACEHOLDERS[JUDGE]
+
+
+def _list_known(known: Sequence[str]) -> str:
+    return f"It has {', '.join(f'{{{one}}}' for one in known)}" if known else "It has none"
+
+
+def _form_of_default(name: str) -> str:
+    text = DEFAULTS.get(name, "en").text
+    return next(line for line in text.splitlines() if line.startswith(FORM))

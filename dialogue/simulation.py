@@ -17,6 +17,7 @@ from dialogue.judges.judge import Ask, ask_until_readable
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call
 from dialogue.models.conversation import EndReason
+from dialogue.prompts import DEFAULTS, Prompts
 from dialogue.providers.base import OF_QUESTION, TOO_LONG, ModelSettings, ProviderError, Reply
 from dialogue.seekers import prompts
 from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
@@ -43,6 +44,7 @@ class Seeker:
     provider: str = ""
     thinks: bool = True
     detail: Detail = "full"
+    prompts: Prompts = DEFAULTS
 
     def settings(self, name: str) -> ModelSettings:
         """Return the settings of seeker_thinker, seeker_talker or seeker_one_agent; for a scripted model, of that
@@ -115,11 +117,18 @@ class Simulation:
     async def think(self, known: SimulatedDialogue) -> None:
         """Ask for a thought. One that cannot be read is missing, and the Talker continues without it."""
         messages = prompts.thinker_messages(
-            self.profile, self.behaviour(known), known.turns, known.thoughts[:-1], self.language
+            self.profile,
+            self.behaviour(known),
+            known.turns,
+            known.thoughts[:-1],
+            self.language,
+            self.seeker.prompts,
         )
         number = known.turns[-1].number
         ask = self.ask("seeker_thinker", Call.Purpose.THINKER, number)
-        thought = await ask_until_readable(ask, messages, read_thought, unread_reason, self.language)
+        thought = await ask_until_readable(
+            ask, messages, read_thought, unread_reason, self.language, self.seeker.prompts
+        )
         if isinstance(thought, Unread):
             self.unread.add(number)
         else:
@@ -140,10 +149,14 @@ class Simulation:
         if self.seeker.thinks:
             newest = known.thoughts[-1] if known.thoughts else None
             name = "seeker_talker"
-            messages = prompts.talker_messages(self.profile, behaviour, known.turns, newest, self.language, can_end)
+            messages = prompts.talker_messages(
+                self.profile, behaviour, known.turns, newest, self.language, can_end, self.seeker.prompts
+            )
         else:
             name = "seeker_one_agent"
-            messages = prompts.one_agent_messages(self.profile, behaviour, known.turns, self.language, can_end)
+            messages = prompts.one_agent_messages(
+                self.profile, behaviour, known.turns, self.language, can_end, self.seeker.prompts
+            )
         reply = await self.ask(name, Call.Purpose.SEEKER, number)(messages, accept_any_reply)
         return read_utterance(reply.text, self.language)
 
@@ -199,7 +212,7 @@ class Simulation:
             settings=self.seeker.settings(name),
             provider=self.seeker.provider,
             language=self.language,
-            prompt_version=prompts.version(name, self.language),
+            prompt_version=self.seeker.prompts.get(name, self.language).label,
             turn=turn,
         )
         return self.caller.bind(question)

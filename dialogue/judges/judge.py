@@ -9,10 +9,10 @@ from dialogue.judges.prompts import (
     InnerState,
     JudgedItem,
     JudgedTurn,
-    get_standing_text,
     repair_messages,
     thinker_messages,
 )
+from dialogue.prompts import DEFAULTS, Prompts
 from dialogue.providers.base import Message, ProviderError, Reply
 
 Scores = dict[str, Score | Unscored]
@@ -45,7 +45,13 @@ async def ask_scores(ask: Ask, messages: Sequence[Message], items: Sequence[Judg
 
 
 async def ask_judgement(
-    ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str, repair: Ask | None = None
+    ask: Ask,
+    messages: Sequence[Message],
+    items: Sequence[JudgedItem],
+    *,
+    language: str,
+    repair: Ask | None = None,
+    prompts: Prompts = DEFAULTS,
 ) -> Judged:
     """Return scores as `ask_scores` does, and the further answers that were asked for. `repair`: who is asked to repair
     an answer, where it is not asked in the same way: a schema that knows no null would make it invent what the answer
@@ -57,6 +63,7 @@ async def ask_judgement(
         _why_no_score,
         language,
         repair=repair,
+        prompts=prompts,
         add=_more_scores,
         is_some=_has_score,
     )
@@ -64,11 +71,17 @@ async def ask_judgement(
 
 
 async def ask_state(
-    ask: Ask, turns: Sequence[JudgedTurn], *, language: str, profile: str, repair: Ask | None = None
+    ask: Ask,
+    turns: Sequence[JudgedTurn],
+    *,
+    language: str,
+    profile: str,
+    repair: Ask | None = None,
+    prompts: Prompts = DEFAULTS,
 ) -> InnerState:
     """Return what goes on in the seeker after the last of `turns`. Raises ProviderError, also if it cannot be read."""
-    messages = thinker_messages(turns, language=language, profile=profile)
-    state, _ = await ask_and_repair(ask, messages, parse_state, _why_no_state, language, repair=repair)
+    messages = thinker_messages(turns, language=language, profile=profile, prompts=prompts)
+    state, _ = await ask_and_repair(ask, messages, parse_state, _why_no_state, language, repair=repair, prompts=prompts)
     if isinstance(state, Unscored):
         raise ProviderError("unparseable", f"The inner state after turn {turns[-1].number} cannot be read.")
     return InnerState(turn=turns[-1].number, **state)
@@ -80,10 +93,11 @@ async def ask_until_readable(
     read: Callable[[str], Found],
     why_nothing: Callable[[Found], str],
     language: str,
+    prompts: Prompts = DEFAULTS,
 ) -> Found:
     """Return what a model answers, asked further where its first answer cannot be read. First for a repair, which sees
     nothing but that answer; then for a second answer, with a reminder of the form and more room."""
-    return (await ask_and_repair(ask, messages, read, why_nothing, language))[0]
+    return (await ask_and_repair(ask, messages, read, why_nothing, language, prompts=prompts))[0]
 
 
 async def ask_and_repair(
@@ -94,6 +108,7 @@ async def ask_and_repair(
     language: str,
     *,
     repair: Ask | None = None,
+    prompts: Prompts = DEFAULTS,
     add: Callable[[Found, Found], Found] = lambda _before, now: now,
     is_some: Callable[[Found], bool] = lambda _found: False,
 ) -> tuple[Found, list[Way]]:
@@ -121,28 +136,27 @@ async def ask_and_repair(
     first = await ask(messages, status_of)
     found, ways = reading(first), list[Way]()
     if why_nothing(found) and first.finish_reason != "length":
-        repairing = (repair or ask)(repair_messages(first.text, form, language=language), status_of)
+        question = repair_messages(first.text, form, language=language, prompts=prompts)
+        repairing = (repair or ask)(question, status_of)
         found = await further(found, repairing)
         ways.append(REPAIR)
     if why_nothing(found):
-        found = await further(found, ask(add_reminder(messages, language), status_of, longer=True))
+        found = await further(found, ask(add_reminder(messages, language, prompts), status_of, longer=True))
         ways.append(AGAIN)
     return found, ways
 
 
 def get_form(messages: Sequence[Message]) -> str:
     """Return the form of the answer: the last line that begins with <output>, wherever the prompt has it."""
-    whole = "\n".join(message.text for message in messages)
+    whole = "\n".join(["", *(message.text for message in messages)])
     return whole[whole.rindex("\n<output>") :].splitlines()[1]
 
 
-def add_reminder(messages: Sequence[Message], language: str) -> list[Message]:
+def add_reminder(messages: Sequence[Message], language: str, prompts: Prompts = DEFAULTS) -> list[Message]:
     """Return the same question with a reminder of the form."""
     *earlier, last = messages
-    return [
-        *earlier,
-        Message(last.role, f"{last.text}\n\n{get_standing_text('reminder', language)}\n{get_form(messages)}"),
-    ]
+    reminder = prompts.get("reminder", language).text
+    return [*earlier, Message(last.role, f"{last.text}\n\n{reminder}\n{get_form(messages)}")]
 
 
 def _status(why_nothing: str) -> str:

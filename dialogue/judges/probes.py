@@ -13,8 +13,9 @@ from typing import Any
 from dialogue.judges.judge import Scores
 from dialogue.judges.makers import maker_of
 from dialogue.judges.parsing import Score
-from dialogue.judges.prompts import PROMPTS, JudgedItem, JudgedTurn, Note
+from dialogue.judges.prompts import JudgedItem, JudgedTurn, Note
 from dialogue.languages import CODES, get_language
+from dialogue.prompts import FOLDER
 
 PLAIN = ""
 APART = "apart"  # each dimension in a call of its own
@@ -185,5 +186,5 @@ VARYING: Mapping[str, Callable[[Asked], Asked]] = {
 
 @cache
 def _texts(name: str) -> dict[str, Any]:
-    texts: dict[str, Any] = json.loads((PROMPTS / f"{name}.json").read_text(encoding="utf-8"))
+    texts: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return texts

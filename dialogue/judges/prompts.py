@@ -1,15 +1,13 @@
-"""Prompts of a judge and a Thinker. The standing texts are files of fixtures/prompts; the rest is built here."""
+"""Prompts of a judge and a Thinker: a standing text with the parts of the question. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 
-from dialogue.prompts import PromptFile, read_prompt
+from dialogue.prompts import DEFAULTS, Prompts, StandingText, build_messages
 from dialogue.providers.base import Message
 
-PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
 STATE_TEXTS = ("cognition", "emotion", "goal")
 STATE_FIELDS = (*STATE_TEXTS, "emotion_score")
 ITEM_OF_FORM = re.compile(r'"(\w+)": n')
@@ -51,20 +49,6 @@ class Note:
     text: str
 
 
-@cache
-def _template(name: str, language: str, folder: Path = PROMPTS) -> PromptFile:
-    return read_prompt(folder / f"{name}.{language}.txt")
-
-
-def get_standing_text(name: str, language: str) -> str:
-    return _template(name, language).text.strip()
-
-
-def template_version(name: str, language: str, folder: Path = PROMPTS) -> str:
-    """Return what is kept with an answer, such as `judge.en/1`. `name`: of a prompt file in the folder."""
-    return f"{name}.{language}/{_template(name, language, folder).version}"
-
-
 def judge_messages(
     turns: Sequence[JudgedTurn],
     items: Sequence[JudgedItem],
@@ -75,58 +59,56 @@ def judge_messages(
     scope: str = "",
     notes: Sequence[Note] = (),
     without: str = "",
-    template: str = "judge",
-    folder: Path = PROMPTS,
+    standing: StandingText | None = None,
 ) -> list[Message]:
     """Return the prompt of one questionnaire about one conversation.
 
     `scope` says which part of the conversation is meant, as the people's own page did. `notes`: of a probe. `without`:
-    one of STATE_FIELDS that is not told. `template`: the name of the standing text, a prompt file in `folder`.
+    one of STATE_FIELDS that is not told. `standing`: the standing text; by default emostudy's for judges.
     """
-    blocks = [
-        _block("dialogue", transcript(turns)),
-        _block("profile", [profile] if profile else []),
-        _block("inner_states", [_state(state, without) for state in states]),
-        _block("scope", [scope] if scope else []),
-        *(_block(note.tag, [note.text]) for note in notes),
-        _block("items", [_item(item) for item in items]),
-        [output_form(items)],
-    ]
-    return _messages(template, language, blocks, folder)
+    parts = {
+        "dialogue": transcript(turns),
+        "profile": [profile] if profile else [],
+        "inner_states": [_state(state, without) for state in states],
+        "scope": [scope] if scope else [],
+        **{note.tag: [note.text] for note in notes},
+        "items": [_item(item) for item in items],
+    }
+    text = (standing or DEFAULTS.get("judge", language)).text
+    return build_messages(text, [(name, lines or None) for name, lines in parts.items()], [output_form(items)])
 
 
 def pair_messages(
-    first: Sequence[JudgedTurn], second: Sequence[JudgedTurn], items: Sequence[JudgedItem], *, language: str, scope: str
+    first: Sequence[JudgedTurn],
+    second: Sequence[JudgedTurn],
+    items: Sequence[JudgedItem],
+    *,
+    language: str,
+    scope: str,
+    prompts: Prompts = DEFAULTS,
 ) -> list[Message]:
     """Return the messages that ask to compare two conversations side by side. `scope` says what of them is to be
     compared, as the people's own page does."""
-    blocks = [
-        _block("first_dialogue", transcript(first)),
-        _block("second_dialogue", transcript(second)),
-        _block("scope", [scope]),
-        _block("items", [_item(item) for item in items]),
-        [output_form(items)],
+    parts = [
+        ("first_dialogue", transcript(first)),
+        ("second_dialogue", transcript(second)),
+        ("scope", [scope]),
+        ("items", [_item(item) for item in items]),
     ]
-    return _messages("judge_pairs", language, blocks)
+    return build_messages(prompts.get("judge_pairs", language).text, parts, [output_form(items)])
 
 
-def thinker_messages(turns: Sequence[JudgedTurn], *, language: str, profile: str) -> list[Message]:
-    return _messages("thinker", language, [_block("dialogue", transcript(turns)), _block("profile", [profile])])
+def thinker_messages(
+    turns: Sequence[JudgedTurn], *, language: str, profile: str, prompts: Prompts = DEFAULTS
+) -> list[Message]:
+    parts = [("dialogue", transcript(turns)), ("profile", [profile])]
+    return build_messages(prompts.get("thinker", language).text, parts)
 
 
-def repair_messages(answer: str, form: str, *, language: str) -> list[Message]:
+def repair_messages(answer: str, form: str, *, language: str, prompts: Prompts = DEFAULTS) -> list[Message]:
     """Return the messages that ask to repair an unreadable answer. A model that sees nothing else brings its verdicts
     into the right form."""
-    return _messages("repair", language, [_block("answer", [answer]), [form]])
-
-
-def _messages(name: str, language: str, blocks: Iterable[Sequence[str]], folder: Path = PROMPTS) -> list[Message]:
-    user = "\n".join(line for block in blocks for line in block)
-    return [Message("system", _template(name, language, folder).text), Message("user", user)]
-
-
-def _block(tag: str, lines: Sequence[str]) -> list[str]:
-    return [f"<{tag}>", *lines, f"</{tag}>"] if lines else []
+    return build_messages(prompts.get("repair", language).text, [("answer", [answer])], [form])
 
 
 def transcript(turns: Sequence[JudgedTurn]) -> list[str]:

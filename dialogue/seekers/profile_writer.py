@@ -7,16 +7,13 @@ whatever the model says of them.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from dialogue.judges.parsing import last_verdict
-from dialogue.prompts import PromptFile, read_prompt
+from dialogue.prompts import DEFAULTS, Prompts, build_messages
 from dialogue.providers.base import Message
 from dialogue.seekers.profiles import BIG_FIVE, Profile, ProfilesRefused, flat, read_profile
 
-PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
 NAME = "profile_writer"
 UNNAMED = "unnamed"  # the id until it is stored
 PART_NAMES = {
@@ -53,20 +50,15 @@ class UnreadableProfile:
     faults: tuple[str, ...]
 
 
-def version(language: str) -> str:
-    """Return the version that is stored with an answer: `profile_writer.en/1`."""
-    return f"{NAME}.{language}/{_template(language).version}"
-
-
-def writer_messages(answered: WriterInput) -> list[Message]:
+def writer_messages(answered: WriterInput, prompts: Prompts = DEFAULTS) -> list[Message]:
     """Return the messages for the model.
 
     Every answer is one line, so that nothing in it can pass for the end of its block.
     """
     scores = {factor: answered.big_five[factor] for factor in BIG_FIVE if factor in answered.big_five}
     told = {**answered.answers, **scores}
-    lines = [*_block("person", answered.demographics), *_block("answers", told)]
-    return [Message("system", _template(answered.language).text), Message("user", "\n".join(lines))]
+    parts = [("person", _lines(answered.demographics)), ("answers", _lines(told))]
+    return build_messages(prompts.get(NAME, answered.language).text, parts)
 
 
 def read_answer(text: str, answered: WriterInput) -> Profile | UnreadableProfile:
@@ -85,15 +77,8 @@ def failure_reason(written: Profile | UnreadableProfile) -> str:
     return "unparseable" if isinstance(written, UnreadableProfile) else ""
 
 
-@cache
-def _template(language: str) -> PromptFile:
-    return read_prompt(PROMPTS / f"{NAME}.{language}.txt")
-
-
-def _block(tag: str, told: Mapping[str, Any]) -> Iterator[str]:
-    yield f"<{tag}>"
-    yield from (f"{key}: {flat(str(value))}" for key, value in told.items())
-    yield f"</{tag}>"
+def _lines(told: Mapping[str, Any]) -> list[str]:
+    return [f"{key}: {flat(str(value))}" for key, value in told.items()]
 
 
 def _assemble(found: Mapping[str, Any], answered: WriterInput) -> dict[str, Any]:

@@ -1,36 +1,22 @@
 """Prompts for the models behind a simulated seeker (EmoHarbor, arXiv:2601.01530, Section 2.2). Pure.
 
-The standing texts are files of fixtures/prompts. Each prompt starts with what never changes (rules, profile), continues
-with what grows at its end (the conversation), and ends with what is new each turn (the newest thought, the behaviour
-with its arousal), so that a provider's prefix cache serves all but the end.
+Each prompt starts with what never changes (rules, profile), continues with what grows at its end (the conversation),
+and ends with what is new each turn (the newest thought, the behaviour with its arousal), so that a provider's prefix
+cache serves all but the end.
 
 There are two memories: the dialogue, which both sides have seen, and the thoughts, which only the Thinker's prompt
 holds. The Talker gets the newest thought. Nothing here is ever part of a supporter's prompt.
 """
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import zip_longest
-from pathlib import Path
 
 from dialogue.judges.prompts import JudgedTurn
-from dialogue.prompts import PromptFile, read_prompt
+from dialogue.prompts import DEFAULTS, ENDINGS, Part, Prompts, build_messages
 from dialogue.providers.base import Message
 from dialogue.seekers.reading import END_PHRASES, Thought
 
-PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
 NAMES = ("seeker_thinker", "seeker_talker", "seeker_one_agent", "seeker_reviewer")
-SLOTS = ("satisfied", "walked_out")  # for the phrases that end the conversation; both in one paragraph
-
-
-@cache
-def _template(name: str, language: str) -> PromptFile:
-    return read_prompt(PROMPTS / f"{name}.{language}.txt")
-
-
-def version(name: str, language: str) -> str:
-    """Return the version that is stored with an answer: `seeker_talker.en/1`. `name` is one of NAMES."""
-    return f"{name}.{language}/{_template(name, language).version}"
 
 
 def thinker_messages(
@@ -39,6 +25,7 @@ def thinker_messages(
     turns: Sequence[JudgedTurn],
     thoughts: Sequence[Thought | None],
     language: str,
+    prompts: Prompts = DEFAULTS,
 ) -> list[Message]:
     """Return the prompt for what goes on in the seeker after the last of `turns`.
 
@@ -50,8 +37,8 @@ def thinker_messages(
         for turn, thought in zip_longest(turns, thoughts[: len(turns)])
         for line in (*_turn_lines(turn), *_thought_line(turn.number, thought))
     ]
-    blocks = [_block("profile", [profile_text]), _block("memory", memory), _behaviour(condition_text)]
-    return _messages(_template("seeker_thinker", language).text, blocks)
+    parts = [("profile", [profile_text]), ("memory", memory), _behaviour(condition_text)]
+    return build_messages(prompts.get("seeker_thinker", language).text, parts)
 
 
 def talker_messages(
@@ -61,59 +48,60 @@ def talker_messages(
     thought: Thought | None,
     language: str,
     can_end: bool,
+    prompts: Prompts = DEFAULTS,
 ) -> list[Message]:
     """Return the prompt for what the seeker says next. Without `can_end` it leaves out the phrases that end the
     conversation."""
-    blocks = [
-        _block("profile", [profile_text]),
+    parts = [
+        ("profile", [profile_text]),
         _dialogue(turns),
-        _block("thought", _thought_lines(thought)) if thought else [],
+        ("thought", _thought_lines(thought) if thought else None),
         _behaviour(condition_text),
     ]
-    return _messages(_with_endings("seeker_talker", language, can_end), blocks)
+    return build_messages(_with_endings(prompts.get("seeker_talker", language).text, language, can_end), parts)
 
 
 def one_agent_messages(
-    profile_text: str, condition_text: str, turns: Sequence[JudgedTurn], language: str, can_end: bool
+    profile_text: str,
+    condition_text: str,
+    turns: Sequence[JudgedTurn],
+    language: str,
+    can_end: bool,
+    prompts: Prompts = DEFAULTS,
 ) -> list[Message]:
     """Return the prompt of one call without a thought before it, the ablation of EmoHarbor, Section 4.1.1."""
-    blocks = [_block("profile", [profile_text]), _dialogue(turns), _behaviour(condition_text)]
-    return _messages(_with_endings("seeker_one_agent", language, can_end), blocks)
+    parts = [("profile", [profile_text]), _dialogue(turns), _behaviour(condition_text)]
+    return build_messages(_with_endings(prompts.get("seeker_one_agent", language).text, language, can_end), parts)
 
 
 def review_messages(
-    profile_text: str, turns: Sequence[JudgedTurn], language: str, condition_text: str = ""
+    profile_text: str,
+    turns: Sequence[JudgedTurn],
+    language: str,
+    condition_text: str = "",
+    prompts: Prompts = DEFAULTS,
 ) -> list[Message]:
     """Return the prompt that marks the simulator's own faults. `condition_text` says which behaviour was asked for."""
-    blocks = [_block("profile", [profile_text]), _behaviour(condition_text), _dialogue(turns)]
-    return _messages(_template("seeker_reviewer", language).text, blocks)
+    parts = [("profile", [profile_text]), _behaviour(condition_text), _dialogue(turns)]
+    return build_messages(prompts.get("seeker_reviewer", language).text, parts)
 
 
-def _messages(system: str, blocks: Sequence[Sequence[str]]) -> list[Message]:
-    user = "\n".join(line for block in blocks for line in block)
-    return [Message("system", system), Message("user", user)]
-
-
-def _with_endings(name: str, language: str, can_end: bool) -> str:
-    """Return the prompt with the closing phrases in their places, or without the paragraph that has the places."""
-    text = _template(name, language).text
+def _with_endings(text: str, language: str, can_end: bool) -> str:
+    """Return the prompt with the closing phrases in their places, or without the paragraphs that have the places."""
     if not can_end:
-        return "\n\n".join(part for part in text.split("\n\n") if f"{{{SLOTS[0]}}}" not in part)
+        slots = [f"{{{ending}}}" for ending in ENDINGS]
+        return "\n\n".join(part for part in text.split("\n\n") if not any(slot in part for slot in slots))
     for slot, phrases in END_PHRASES[language].items():
         text = text.replace(f"{{{slot}}}", " / ".join(phrases))
     return text
 
 
-def _block(tag: str, lines: Sequence[str]) -> list[str]:
-    return [f"<{tag}>", *lines, f"</{tag}>"]
+def _behaviour(condition_text: str) -> Part:
+    return "behaviour", [condition_text] if condition_text else None
 
 
-def _behaviour(condition_text: str) -> list[str]:
-    return _block("behaviour", [condition_text]) if condition_text else []
-
-
-def _dialogue(turns: Sequence[JudgedTurn]) -> list[str]:
-    return _block("dialogue", [line for turn in turns for line in _turn_lines(turn)])
+def _dialogue(turns: Sequence[JudgedTurn]) -> Part:
+    return "dialogue", [line for turn in turns for line in _turn_lines(turn)]
 
 
 def _turn_lines(turn: JudgedTurn) -> list[str]:

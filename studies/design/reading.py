@@ -5,19 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dialogue.documents import DocumentError, parse_toml, read_bytes
+from dialogue.documents import DocumentError, Place, parse_toml, read_bytes
 from dialogue.incoming import is_storable
 from dialogue.languages import CODES
-from dialogue.prompts import read_prompt
+from dialogue.prompts import JUDGE, find_faults, read_prompt
 from dialogue.providers.base import copy_settings
 from dialogue.schema import Rule, check
 from studies.design.card_files import CardFileError, CardSpec, read_cards
 from studies.design.contradictions import contradictions
 from studies.design.contrasts import resolve_contrasts
-from studies.design.spec import OF_JUDGES, ArmSpec, ConsentSpec, StudySpec
+from studies.design.spec import OF_JUDGES, ArmSpec, ConsentSpec, PromptSpec, StudySpec
 from studies.design.study_file import ArmFile, ConsentFile, JudgeFile, ModelFile, StudyFile, Surroundings
 
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
+SUPPORTER = "supporter"  # the prompt of arms that name none
 SEEKER = "seeker"  # the key of the model that plays simulated seekers
 LARGEST_FILE = 1_000_000  # bytes, of a study file or a prompt: a hundred times ours
 AS_THEY_ARE = (
@@ -52,10 +53,10 @@ def read_study(
     file, found = check(StudyFile, document, around=around)
     if file is not None:
         prompts = find_prompts(file, around)
-        spec = study_from(file, {number: text for number, text, _wrong in prompts})
+        spec = study_from(file, {place: texts for place, texts, _wrong in prompts})
         contrasts, wrong_contrasts = resolve_contrasts(file.primary, spec, instruments, instrument_folder)
         spec = replace(spec, primary=contrasts)
-        found.add((("arms", number, "prompt"), fault) for number, _text, wrong in prompts for fault in wrong)
+        found.add((place, fault) for place, _texts, wrong in prompts for fault in wrong)
         found.add(card_faults(file, around))
         found.add(wrong_contrasts)
         found.add(list(contradictions(spec, instruments, instrument_folder)))
@@ -70,14 +71,21 @@ def languages_of(document: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(one for one in given if one in CODES) if isinstance(given, list) and given else CODES
 
 
-def study_from(file: StudyFile, prompts: Mapping[int, Mapping[str, str]]) -> StudySpec:
-    """Return the study that a file says, but for its contrasts. `prompts`: the texts by the number of the arm."""
+def study_from(file: StudyFile, prompts: Mapping[Place, Mapping[str, str]]) -> StudySpec:
+    """Return the study that a file says, but for its contrasts. `prompts`: the texts by the place that names them."""
+    usual = prompts.get(("prompts", SUPPORTER), {})
     return StudySpec(
         **{name: getattr(file, name) for name in AS_THEY_ARE},
         open_enrolment=file.open,
         consent=consent_from(file.consent) if file.consent else None,
-        arms=tuple(arm_from(arm, file, prompts.get(number, {})) for number, arm in enumerate(file.arms)),
-        judges=tuple(judge_from(judge, file) for judge in file.judges),
+        arms=tuple(
+            arm_from(arm, file, prompts.get(("arms", number, "prompt"), usual)) for number, arm in enumerate(file.arms)
+        ),
+        judges=tuple(
+            judge_from(judge, file, prompts.get(("judges", number, "prompt"), {}))
+            for number, judge in enumerate(file.judges)
+        ),
+        prompts={name: PromptSpec(named, prompts.get(("prompts", name), {})) for name, named in file.prompts.items()},
         seeker=ArmSpec(**settings_of(file.seeker), key=SEEKER, title={}) if file.seeker else None,
     )
 
@@ -100,18 +108,24 @@ def arm_from(arm: ArmFile, file: StudyFile, prompt_text: Mapping[str, str]) -> A
         **settings_of(arm),
         key=arm.key,
         title=title,
-        prompt=arm.prompt,
+        prompt=arm.prompt or file.prompts.get(SUPPORTER, ""),
         prompt_text=prompt_text,
         group=arm.group,
         reasoning=arm.reasoning,
     )
 
 
-def judge_from(judge: JudgeFile, file: StudyFile) -> ArmSpec:
-    """Return a judge. Its own keys stand in `extra`."""
+def judge_from(judge: JudgeFile, file: StudyFile, prompt_text: Mapping[str, str]) -> ArmSpec:
+    """Return a judge with the texts of its prompt. Its own keys stand in `extra`."""
     title = judge.title or dict.fromkeys(file.languages, judge.key)
     chosen = {name: True for name in OF_JUDGES if getattr(judge, name)}
-    return replace(ArmSpec(**settings_of(judge), key=judge.key, title=title), extra={**judge.extra, **chosen})
+    return ArmSpec(
+        **{**settings_of(judge), "extra": {**judge.extra, **chosen}},
+        key=judge.key,
+        title=title,
+        prompt=judge.prompt,
+        prompt_text=prompt_text,
+    )
 
 
 def settings_of(model: ModelFile) -> dict[str, Any]:
@@ -132,14 +146,25 @@ def file_below(folder: Path, name: str) -> Path | None:
         return None
 
 
-def find_prompts(file: StudyFile, around: Surroundings) -> list[tuple[int, dict[str, str], list[str]]]:
-    """Return the number of each arm with a prompt, its texts, and what is wrong with them."""
-    return [(number, *find_prompt(arm.prompt, around)) for number, arm in enumerate(file.arms) if arm.prompt]
+def find_prompts(file: StudyFile, around: Surroundings) -> list[tuple[Place, dict[str, str], list[str]]]:
+    """Return each place that names a prompt, the prompt's texts, and what is wrong with them."""
+    named: list[tuple[Place, str, str]] = [
+        *((("arms", number, "prompt"), SUPPORTER, arm.prompt) for number, arm in enumerate(file.arms)),
+        *((("judges", number, "prompt"), JUDGE, judge.prompt) for number, judge in enumerate(file.judges)),
+        *((("prompts", prompt), prompt, name) for prompt, name in file.prompts.items()),
+    ]
+    return [(place, *find_prompt(prompt, name, around)) for place, prompt, name in named if name]
 
 
-def find_prompt(name: str, around: Surroundings) -> tuple[dict[str, str], list[str]]:
-    """Return the texts by language, and what is wrong. `x.txt` is one text for all languages; `supporter` stands for
-    `supporter.en.txt` and `supporter.zh.txt`."""
+def find_prompt(prompt: str, name: str, around: Surroundings) -> tuple[dict[str, str], list[str]]:
+    """Return the texts by language of the file that stands for this prompt, and what is wrong with them."""
+    texts, wrong = read_prompt_files(name, around)
+    return texts, wrong + list(dict.fromkeys(fault for text in texts.values() for fault in find_faults(prompt, text)))
+
+
+def read_prompt_files(name: str, around: Surroundings) -> tuple[dict[str, str], list[str]]:
+    """Return the texts by language, and why some cannot be read. `x.txt` is one text for all languages; `supporter`
+    stands for `supporter.en.txt` and `supporter.zh.txt`."""
     for folder in around.prompt_folders:
         if file := file_below(folder, name):
             return read_prompts({"": file})

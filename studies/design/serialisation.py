@@ -13,6 +13,7 @@ from studies.design.spec import (
     ChatSpec,
     ConsentSpec,
     OrderSpec,
+    PromptSpec,
     RolePlaySpec,
     StepSpec,
     StudySpec,
@@ -23,10 +24,9 @@ def spec_to_json(spec: StudySpec) -> dict[str, Any]:
     """Return everything, prompt texts too, as JSON knows it: lists for tuples."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
     # Studies from before there were these keys keep their hash.
-    if spec.gone_after_days is None:
-        del values["gone_after_days"]
-    if not spec.primary:
-        del values["primary"]
+    for name in ("gone_after_days", "primary", "prompts"):
+        if not values[name]:
+            del values[name]
     return values
 
 
@@ -43,6 +43,7 @@ def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
         "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
         "seeker": ArmSpec(**values["seeker"]) if values.get("seeker") else None,
         "safety": RULES.validate_python(values.get("safety", {})),
+        "prompts": {name: PromptSpec(**prompt) for name, prompt in values.get("prompts", {}).items()},
         "primary": tuple(ContrastSpec(**_with_tuples(one, "strategies", "arms")) for one in values.get("primary", ())),
     }
     return StudySpec(**{**values, **built})

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
 
 from dialogue.documents import suggestion
 from dialogue.languages import CODES, LANGUAGES
+from dialogue.prompts import JUDGE, Prompts, is_of_judge
 from dialogue.providers.base import ModelSettings
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
@@ -74,6 +75,14 @@ class ArmSpec(ModelSettings):
     def extra_for_model(self) -> dict[str, Any]:
         """Return the parameters that are sent to the model."""
         return {name: value for name, value in self.extra.items() if name not in OF_JUDGES}
+
+
+@dataclass(frozen=True)
+class PromptSpec:
+    """A text of the study's own in place of a prompt of emostudy's. `texts`: by language; {"": …} for all."""
+
+    file: str
+    texts: Mapping[str, str]
 
 
 def check_instrument(name: str, info: ValidationInfo) -> str:
@@ -303,6 +312,18 @@ class StudySpec:
     gone_after_days: int | None = None  # without a sign of life, before a person counts as gone; None: never
     safety: SafetyRules = field(default_factory=SafetyRules)
     primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory
+    prompts: Mapping[str, PromptSpec] = field(default_factory=dict)  # by name, as in dialogue/prompts.py
+
+    def own_prompts(self) -> Prompts:
+        """Return the prompts, with the study's own texts."""
+        return Prompts({name: prompt.texts for name, prompt in self.prompts.items()})
+
+    def prompts_of(self, judge: ArmSpec) -> Prompts:
+        """Return the prompts of one judge: its own standing text serves all strategies."""
+        if not judge.prompt_text:
+            return self.own_prompts()
+        others = {name: texts for name, texts in self.own_prompts().own.items() if not is_of_judge(name)}
+        return Prompts({**others, JUDGE: judge.prompt_text})
 
     def records_timings(self) -> bool:
         """Return whether the page measures how people type, read and answer. The consent form then says so."""

@@ -4,16 +4,18 @@ The reference in `docs/study_file.md` is generated from here (`reference.py`).
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo
 from typing_extensions import TypedDict
 
 from dialogue.documents import suggestion
+from dialogue.judges.strategies import get_strategies
 from dialogue.languages import CODES
+from dialogue.prompts import JUDGE, PLACEHOLDERS
 from dialogue.providers.base import PARAMETERS, ModelSettings
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
@@ -153,6 +155,21 @@ def settle_raters(order: OrderSpec) -> OrderSpec:
     return order
 
 
+def check_prompt_names(files: dict[str, str]) -> dict[str, str]:
+    """Return the files where each stands for a prompt that there is."""
+    known = [*PLACEHOLDERS, *(f"{JUDGE}_{strategy}" for strategy in get_strategies())]
+    wrong = {
+        name: f"unknown prompt{suggestion(name, known) or '.'} There are {', '.join(known)}"
+        for name in files
+        if name not in known
+    }
+    wrong |= {name: "is missing" for name, file in files.items() if not file}
+    if wrong:
+        raise refuse(((name,), message) for name, message in wrong.items())
+    return files
+
+
+PromptName = Annotated[Line, Field(max_length=LONGEST_NAME)]
 Rate = Annotated[Number, Field(ge=SLOWEST, le=FASTEST)]
 FileText = Annotated[Text, PlainValidator(read_text)]
 NeededText = Annotated[FileText, Needed()]
@@ -233,14 +250,18 @@ class ArmFile(ModelFile):
 class JudgeFile(ModelFile):
     """A model that answers the rating scales ([LLM judges](judges.md))."""
 
-    HINTS: ClassVar[Mapping[str, str]] = {
-        "prompt": "cannot be given yet: judges are asked with emostudy's own prompts. Leave it out"
-    }
-
     key: Annotated[Slug, about("Its name in every exported file.", "gpt4o")]
     title: Annotated[FileText, about("Its name for people; by default the key.", "GPT-4o")] = field(
         default_factory=dict
     )
+    prompt: Annotated[
+        Line,
+        about(
+            "The file with its standing text, in place of `judge` of [prompts](prompts.md).",
+            "our_judge",
+            max_length=LONGEST_NAME,
+        ),
+    ] = ""
     structured: Annotated[Truth, about("Ask for its answer by a JSON schema.", True)] = False
     redact: Annotated[Truth, about("Replace names and the like before it is sent anything.", True)] = False
 
@@ -344,3 +365,8 @@ class StudyFile:
     role_play: RolePlaySpec = field(default_factory=RolePlaySpec)
     safety: SafetyRules = field(default_factory=SafetyRules)
     primary: tuple[ContrastFile, ...] = ()
+    prompts: Annotated[
+        dict[str, PromptName],
+        AfterValidator(check_prompt_names),
+        about("Files with your own texts for [prompts](prompts.md), by name.", {"judge": "our_judge"}),
+    ] = field(default_factory=dict)

@@ -38,6 +38,7 @@ def dump_study(spec: StudySpec) -> str:
         "seeker": _seeker_table(spec.seeker),
         "safety": _safety_table(spec.safety),
         "primary": [_given(asdict(contrast)) for contrast in spec.primary],
+        "prompts": {name: prompt.file for name, prompt in spec.prompts.items()},
     }
     return tomli_w.dumps(_given(document))
 

@@ -8,7 +8,7 @@ from django.db.models import Q
 from dialogue.judges import probes
 from dialogue.judges.strategies import get_strategies
 from dialogue.models import Job, JobItem
-from studies.design.spec import ArmSpec
+from studies.design.spec import ArmSpec, StudySpec
 from studies.judging.comparisons import get_hash
 from studies.judging.planning import get_configuration
 from studies.judging.settings import Configuration
@@ -36,7 +36,8 @@ def is_changed(study: Study, judge: ArmSpec) -> bool:
     Two models would be one judge in all tables.
     """
     raters = [rater for rater in study.raters.filter(kind=RaterKind.JUDGE) if get_key(rater) == judge.key]
-    others = (get_answers(rater) & ~Q(configuration=get_configuration_now(rater, judge)) for rater in raters)
+    spec = study.current().spec()
+    others = (get_answers(rater) & ~Q(configuration=get_configuration_now(rater, spec, judge)) for rater in raters)
     counts = Q(state=JobItem.State.DONE) | Q(job__state=Job.State.OPEN)
     return JobItem.objects.filter(reduce(or_, others, Q(pk=None)), counts).exists()
 
@@ -49,8 +50,9 @@ def get_answers(rater: Rater) -> Q:
     return Q(configuration__startswith=get_configuration(rater, ""))
 
 
-def get_configuration_now(rater: Rater, judge: ArmSpec) -> str:
+def get_configuration_now(rater: Rater, spec: StudySpec, judge: ArmSpec) -> str:
     """Return the configuration that the judge's items would get now."""
+    configured = Configuration.of(spec, judge, rater.strategy, probes.variant_of(rater.code))
     if rater.strategy not in get_strategies():  # of pairs, or a strategy that is no longer installed
-        return get_configuration(rater, get_hash(judge))
-    return get_configuration(rater, Configuration(judge, rater.strategy, probes.variant_of(rater.code)).hash())
+        return get_configuration(rater, get_hash(configured))
+    return get_configuration(rater, configured.hash())

@@ -15,11 +15,12 @@ from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.judges.judge import Scores, ask_judgement
 from dialogue.judges.parsing import Score
-from dialogue.judges.prompts import JudgedItem, JudgedTurn, get_standing_text, pair_messages, template_version
+from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages
 from dialogue.judges.redaction import Redaction, mark_version
 from dialogue.judges.schemas import build_scores_format
 from dialogue.languages import CODES
 from dialogue.models import Call, Job, JobItem
+from dialogue.prompts import Prompts
 from dialogue.providers.base import Message
 from dialogue.providers.registry import model_for
 from studies.design.spec import ArmSpec
@@ -121,33 +122,39 @@ def plan_pairs(
     attended: bool = False,
     retry_quarantined: bool = False,
 ) -> Planned:
-    raters = pair_raters(study, judge.key)
+    raters, hashed = pair_raters(study, judge.key), get_hash(configure(study, judge))
     return store.plan(
-        [build_wanted(showing, judge, raters) for showing in showings],
+        [build_wanted(showing, hashed, raters) for showing in showings],
         kind=KIND,
         scope=study.key,
         title=f"{judge.key} (pairs)",
-        plan=build_plan(study, Configuration(judge, KIND), raters),
+        plan=build_plan(study, configure(study, judge), raters),
         budget=budget,
         attended=attended,
         retry_quarantined=retry_quarantined,
     )
 
 
-def build_wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) -> Wanted:
+def configure(study: Study, judge: ArmSpec) -> Configuration:
+    """Return the judge with the prompts of its study."""
+    return Configuration.of(study.current().spec(), judge, KIND)
+
+
+def build_wanted(showing: Showing, hashed: str, raters: Mapping[str, Rater]) -> Wanted:
     return Wanted(
         subject=showing.subject,
         role=PAIR,
-        configuration=get_configuration(raters[showing.first], get_hash(judge)),
+        configuration=get_configuration(raters[showing.first], hashed),
         conversation=showing.pair.run_a.conversation_id,
         payload={"pair": showing.pair.pk, "first": showing.first},
     )
 
 
-def get_hash(judge: ArmSpec) -> str:
+def get_hash(configuration: Configuration) -> str:
     """Return the same value for the same questions to the same model."""
+    judge, prompts = configuration.judge, configuration.prompts
     asked = judge_settings(judge)
-    versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in CODES]
+    versions = [prompts.get(name, language).label for name in (TEMPLATE, "repair") for language in CODES]
     versions += get_sending_versions(judge, redacts=judge.redact)
     return digest([judge.key, KIND, asked.identity(), asked.request_options(), versions])
 
@@ -184,13 +191,15 @@ class Material:
         first, second = ([redaction.turn(turn) for turn in side] for side in self.sides)
         return replace(self, sides=(first, second), redacted=dict(sorted(redaction.counts.items())))
 
-    def messages(self) -> list[Message]:
+    def messages(self, prompts: Prompts) -> list[Message]:
         questionnaire = load(self.pair.plan.instrument)
+        of_replies = prompts.get("last_reply", self.language).text if self.pair.turn_a is not None else ""
         return pair_messages(
             *self.sides,
             self.items,
             language=self.language,
-            scope=scope_of(questionnaire, self.language, of_replies=self.pair.turn_a is not None),
+            scope=scope_of(questionnaire, self.language, of_replies=of_replies),
+            prompts=prompts,
         )
 
 
@@ -199,7 +208,8 @@ class PairHandler:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.judge = Configuration.from_plan(job.plan).judge
+        configuration = Configuration.from_plan(job.plan)
+        self.judge, self.prompts = configuration.judge, configuration.prompts
         self.study = Study.objects.get(pk=job.plan["study"])
         self.names = self.study.current().spec().names()
 
@@ -241,7 +251,14 @@ class PairHandler:
         shown = material.as_sent()
         form = build_scores_format(shown.items) if is_structured(self.judge) else None
         ask, repair = get_askers(caller, self.question(item, shown), form)
-        judged = await ask_judgement(ask, shown.messages(), shown.items, language=shown.language, repair=repair)
+        judged = await ask_judgement(
+            ask,
+            shown.messages(self.prompts),
+            shown.items,
+            language=shown.language,
+            repair=repair,
+            prompts=self.prompts,
+        )
         return Result(judged.scores, judged.ways)
 
     def question(self, item: JobItem, shown: Material) -> Question:
@@ -252,7 +269,7 @@ class PairHandler:
             provider=self.judge.provider,
             who=f"judge {self.judge.key}",
             language=shown.language,
-            prompt_version=mark_version(template_version(TEMPLATE, shown.language), shown.redacted),
+            prompt_version=mark_version(self.prompts.get(TEMPLATE, shown.language).label, shown.redacted),
             conversation=shown.pair.run_a.conversation_id,
             turn=shown.pair.turn_a,
             item=item.pk,
@@ -306,10 +323,11 @@ def pair_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
     ]
 
 
-def scope_of(questionnaire: Questionnaire, language: str, *, of_replies: bool) -> str:
-    """Return the words that stand above the pair on the people's page."""
+def scope_of(questionnaire: Questionnaire, language: str, *, of_replies: str) -> str:
+    """Return the words that stand above the pair on the people's page. `of_replies`: what is said where the pair is
+    about one reply."""
     instruction = questionnaire.instruction[language] if questionnaire.instruction else ""
-    return f"{instruction} {get_standing_text('last_reply', language)}".strip() if of_replies else instruction
+    return f"{instruction} {of_replies}".strip()
 
 
 # Erasing

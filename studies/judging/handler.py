@@ -9,11 +9,12 @@ from dialogue.jobs.group_commit import in_database
 from dialogue.judges import probes
 from dialogue.judges.judge import Scores, Way, add_reminder, ask_judgement, ask_state
 from dialogue.judges.parsing import Score
-from dialogue.judges.prompts import InnerState, template_version, thinker_messages
+from dialogue.judges.prompts import InnerState, thinker_messages
 from dialogue.judges.redaction import mark_version
 from dialogue.judges.schemas import Schema, build_state_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
+from dialogue.prompts import Prompts
 from dialogue.providers.registry import model_for
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
@@ -68,7 +69,9 @@ class JudgeHandler:
         ways: list[Way] = []
         for prompt in build_prompts(configuration, questionnaire, material, moment=item.payload["moment"]):
             ask, repair = get_askers(caller, self.question_of(item, material, prompt), prompt.form)
-            judged = await ask_judgement(ask, prompt.messages, prompt.items, language=prompt.language, repair=repair)
+            judged = await ask_judgement(
+                ask, prompt.messages, prompt.items, language=prompt.language, repair=repair, prompts=self.prompts
+            )
             found |= judged.scores
             ways += judged.ways
         scores = probes.turn_scores_back(configuration.variant, found, judged_items(questionnaire, material.language))
@@ -86,14 +89,43 @@ class JudgeHandler:
         shown = replace(material, turns=material.turns[: n + 1], states=None).as_sent()
         question = self.thought_of(item, shown)
         if item.attempts:
-            question = await in_database(get_first_unanswered, question, self.state_form())
+            question = await in_database(self.get_first_unanswered, question)
         ask, repair = get_askers(caller, question, self.state_form())
-        return await ask_state(ask, shown.turns, language=shown.language, profile=shown.profile_text(), repair=repair)
+        return await ask_state(
+            ask,
+            shown.turns,
+            language=shown.language,
+            profile=shown.profile_text(),
+            repair=repair,
+            prompts=self.prompts,
+        )
+
+    @property
+    def prompts(self) -> Prompts:
+        return self.configuration.prompts
+
+    def get_first_unanswered(self, question: Question) -> Question:
+        """Return the first of the question's replicates that has not had all its answers in vain, by the ledger."""
+        while self.is_used_up(question):
+            question = replace(question, replicate=question.replicate + 1)
+        return question
+
+    def is_used_up(self, question: Question) -> bool:
+        """Return whether the last answer that is ever asked for has come."""
+        asked = with_form(question, self.state_form())
+        last = replace(
+            asked,
+            messages=tuple(add_reminder(asked.messages, asked.language, self.prompts)),
+            settings=with_more_room(asked.settings),
+        )
+        return Call.objects.filter(key=last.key(), status__in=UNREADABLE).exists()
 
     def thought_of(self, item: JobItem, shown: Material) -> Question:
-        version = mark_version(template_version("thinker", shown.language), shown.redacted)
+        version = mark_version(self.prompts.get("thinker", shown.language).label, shown.redacted)
         question = self.question(item, shown, language=shown.language, version=version, turn=shown.turns[-1].number)
-        messages = thinker_messages(shown.turns, language=shown.language, profile=shown.profile_text())
+        messages = thinker_messages(
+            shown.turns, language=shown.language, profile=shown.profile_text(), prompts=self.prompts
+        )
         return replace(question, messages=tuple(messages), noted=get_ledger_note(shown.redacted))
 
     def state_form(self) -> Schema | None:
@@ -174,21 +206,3 @@ def build_answer(item: str, score: Any) -> AnswerValue:
     if isinstance(score, Score):
         return AnswerValue(item, value=float(score.value))
     return AnswerValue(item, missing_reason=score.reason)
-
-
-def get_first_unanswered(question: Question, form: Schema | None) -> Question:
-    """Return the first of the question's replicates that has not had all its answers in vain, by the ledger."""
-    while is_used_up(question, form):
-        question = replace(question, replicate=question.replicate + 1)
-    return question
-
-
-def is_used_up(question: Question, form: Schema | None) -> bool:
-    """Return whether the last answer that is ever asked for has come."""
-    asked = with_form(question, form)
-    last = replace(
-        asked,
-        messages=tuple(add_reminder(asked.messages, asked.language)),
-        settings=with_more_room(asked.settings),
-    )
-    return Call.objects.filter(key=last.key(), status__in=UNREADABLE).exists()

@@ -93,7 +93,7 @@ def get_preview(
         request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(get_variant_without, fields_to_leave_out())]
     )
     place = next((one for one in places if one.name() == request.GET.get("place")), places[0])
-    return build_preview(Configuration(judge, strategy, variant), run, place)
+    return build_preview(Configuration.of(run.study.current().spec(), judge, strategy, variant), run, place)
 
 
 def choose_known(given: str, known: Sequence[str]) -> str:

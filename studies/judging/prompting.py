@@ -8,7 +8,7 @@ from dialogue.judges.probes import Asked
 from dialogue.judges.prompts import JudgedItem
 from dialogue.judges.redaction import mark_version
 from dialogue.judges.schemas import Schema, build_scores_format
-from dialogue.judges.strategies import Strategy, get_strategy
+from dialogue.judges.strategies import get_strategy
 from dialogue.providers.base import Message
 from studies.instruments.definitions import Questionnaire
 from studies.judging.items import judged_items, scope_of
@@ -38,7 +38,8 @@ def build_prompts(
     shown = material.without(left_out).as_sent()
     asked = probes.apply_variant(build_asked(configuration, questionnaire, shown), variant)
     scope = scope_of(questionnaire, moment, asked.language)
-    version = mark_version(get_version(strategy, variant, asked.language), shown.redacted)
+    standing = strategy.get_standing_text(asked.language, configuration.prompts)
+    version = mark_version(get_version(standing.label, variant), shown.redacted)
     for items in [[item] for item in asked.items] if variant == probes.APART else [asked.items]:
         messages = strategy.build_messages(
             asked.turns,
@@ -49,16 +50,16 @@ def build_prompts(
             scope=scope,
             notes=asked.notes,
             without=left_out,
+            standing=standing,
         )
         form = build_scores_format(items) if configuration.structured else None
         yield Prompt(messages, items, asked.language, version, form, shown.redacted)
 
 
-def get_version(strategy: Strategy, variant: str, language: str) -> str:
+def get_version(label: str, variant: str) -> str:
     """Return `judge.en/1`; of a variant also which, and the version of the probes' own texts:
     `judge.en/1~padding/1.1`."""
-    template = strategy.get_prompt_version(language)
-    return f"{template}{probes.SIGN}{variant}/{probes.get_version()}" if variant else template
+    return f"{label}{probes.SIGN}{variant}/{probes.get_version()}" if variant else label
 
 
 def build_asked(configuration: Configuration, questionnaire: Questionnaire, material: Material) -> Asked:

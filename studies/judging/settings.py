@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dialogue.judges import probes, redaction, schemas
-from dialogue.judges.prompts import template_version
 from dialogue.judges.strategies import get_strategy
 from dialogue.languages import CODES
+from dialogue.prompts import DEFAULTS, Prompts
 from dialogue.providers.base import ModelSettings, copy_settings
-from studies.design.spec import ArmSpec
+from studies.design.spec import ArmSpec, StudySpec
 
 JUDGE_TEMPERATURE = 0.0  # EmoHarbor §4.1: its evaluator
 THINKER_TEMPERATURE = 0.1  # EmoHarbor §4.1: its Thinker
@@ -25,6 +25,12 @@ class Configuration:
     judge: ArmSpec
     strategy: str
     variant: str = probes.PLAIN
+    prompts: Prompts = DEFAULTS
+
+    @classmethod
+    def of(cls, spec: StudySpec, judge: ArmSpec, strategy: str, variant: str = probes.PLAIN) -> "Configuration":
+        """Return the judge at work with the prompts of its study."""
+        return cls(judge, strategy, variant, spec.prompts_of(judge))
 
     @property
     def rater(self) -> str:
@@ -51,8 +57,9 @@ class Configuration:
         """Return the same value for the same questions to the same model."""
         settings = self.settings()
         model = settings.identity()
-        versions = [get_strategy(self.strategy).get_prompt_version(language) for language in CODES]
-        versions += [template_version("repair", language) for language in CODES]
+        strategy = get_strategy(self.strategy)
+        versions = [strategy.get_standing_text(language, self.prompts).label for language in CODES]
+        versions += [self.prompts.get("repair", language).label for language in CODES]
         if self.variant:
             versions.append(probes.get_version())
         versions += get_sending_versions(self.judge, redacts=self.redacts)
@@ -62,7 +69,7 @@ class Configuration:
         """Return the hash of the Thinker's questions. Its inner states serve every strategy and variant."""
         settings = thinker_settings(self.judge)
         model = settings.identity()
-        versions = [template_version("thinker", language) for language in CODES]
+        versions = [self.prompts.get("thinker", language).label for language in CODES]
         versions += get_sending_versions(self.judge, redacts=self.redacts)
         return digest([self.judge.key, model, settings.request_options(), versions])
 
@@ -70,11 +77,12 @@ class Configuration:
         """Return what a job keeps, to be read by `from_plan` in whatever process works on it."""
         names = ArmSpec.__dataclass_fields__
         judge = {name: to_plain(getattr(self.judge, name)) for name in names}
-        return {"judge": judge, "strategy": self.strategy, "variant": self.variant}
+        own = {name: dict(texts) for name, texts in self.prompts.own.items()}
+        return {"judge": judge, "strategy": self.strategy, "variant": self.variant, "prompts": own}
 
     @classmethod
     def from_plan(cls, plan: dict[str, Any]) -> "Configuration":
-        return cls(ArmSpec(**plan["judge"]), plan["strategy"], plan["variant"])
+        return cls(ArmSpec(**plan["judge"]), plan["strategy"], plan["variant"], Prompts(plan["prompts"]))
 
 
 def is_structured(judge: ArmSpec) -> bool:

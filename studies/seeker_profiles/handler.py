@@ -7,9 +7,10 @@ from typing import Any
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.judge import ask_until_readable
 from dialogue.models import Call, Job, JobItem
+from dialogue.prompts import Prompts
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
-from dialogue.seekers.profile_writer import UnreadableProfile, failure_reason, read_answer, version, writer_messages
+from dialogue.seekers.profile_writer import NAME, UnreadableProfile, failure_reason, read_answer, writer_messages
 from dialogue.seekers.profiles import Profile
 from studies.design.spec import ArmSpec
 from studies.models import Participation, SeekerProfile, Study
@@ -27,6 +28,7 @@ class ProfileHandler:
         self.study = Study.objects.get(pk=job.plan["study"])
         self.writer = ArmSpec(**job.plan["writer"])
         self.settings = writer_settings(self.writer)
+        self.prompts = Prompts(job.plan["prompts"])
 
     def check(self) -> None:
         model_for(self.settings)
@@ -57,16 +59,17 @@ class ProfileHandler:
             provider=self.writer.provider,
             who=f"writer of profiles {self.writer.key}",
             language=answered.language,
-            prompt_version=version(answered.language),
+            prompt_version=self.prompts.get(NAME, answered.language).label,
             item=item.pk,
             job=self.job.pk,
         )
         written = await ask_until_readable(
             caller.bind(question),
-            writer_messages(answered),
+            writer_messages(answered, self.prompts),
             lambda text: read_answer(text, answered),
             failure_reason,
             answered.language,
+            self.prompts,
         )
         if isinstance(written, UnreadableProfile):
             raise ProviderError("unparseable", f"The profile cannot be read: {'; '.join(written.faults)}.")

@@ -10,8 +10,9 @@ from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.languages import CODES
 from dialogue.models import Call, JobItem
+from dialogue.prompts import Prompts
 from dialogue.providers.base import ModelSettings
-from dialogue.seekers.profile_writer import NAME, version
+from dialogue.seekers.profile_writer import NAME
 from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, judge_settings, to_plain
 from studies.models import Answer, Consent, Participation, Study
@@ -106,14 +107,20 @@ def plan_profiles(
         for person in people
     ]
     named = {name: to_plain(getattr(writer, name)) for name in ArmSpec.__dataclass_fields__}
-    plan = {"study": study.pk, "writer": named, "include_tests": include_tests}
+    own = {name: dict(texts) for name, texts in get_prompts(study).own.items()}
+    plan = {"study": study.pk, "writer": named, "include_tests": include_tests, "prompts": own}
     return store.plan(wanted, kind=KIND, scope=study.key, title="profiles from answers", plan=plan, **options)
 
 
 def configuration(study: Study, writer: ArmSpec) -> str:
     """Return the hash of everything that decides what is asked of whom."""
     settings = writer_settings(writer)
-    return digest([study.key, settings.identity(), dict(settings.extra), [version(language) for language in CODES]])
+    versions = [get_prompts(study).get(NAME, language).label for language in CODES]
+    return digest([study.key, settings.identity(), dict(settings.extra), versions])
+
+
+def get_prompts(study: Study) -> Prompts:
+    return study.current().spec().own_prompts()
 
 
 def writer_settings(writer: ArmSpec) -> ModelSettings:

@@ -155,7 +155,9 @@ class Wish:
         except ChangedJudgeError as error:
             raise Unfit(str(error)) from error
         fitting = fitting_profiles(study, spec, self.profiles, setups)
-        asked = [Configuration(judge, strategy) for judge in judges for strategy in dict.fromkeys(self.strategies)]
+        asked = [
+            Configuration.of(spec, judge, strategy) for judge in judges for strategy in dict.fromkeys(self.strategies)
+        ]
         run = Benchmark(
             protocol,
             setups,

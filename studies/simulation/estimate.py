@@ -101,7 +101,9 @@ def exchange(talk: Simulation, known: SimulatedDialogue, number: int) -> None:
 
 
 def thought_of(talk: Simulation, known: SimulatedDialogue, number: int) -> Thought:
-    messages = thinker_messages(talk.profile, talk.behaviour(known), known.turns, known.thoughts[:-1], talk.language)
+    messages = thinker_messages(
+        talk.profile, talk.behaviour(known), known.turns, known.thoughts[:-1], talk.language, talk.seeker.prompts
+    )
     ask = talk.ask("seeker_thinker", Call.Purpose.THINKER, number)
     thought = read_thought(async_to_sync(ask)(messages, accept_any_reply).text)
     assert isinstance(thought, Thought)  # noqa: S101 - DryCaller writes it in the form that is read

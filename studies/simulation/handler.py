@@ -8,7 +8,7 @@ from django.db import transaction
 
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges import judge as asking
-from dialogue.judges.prompts import InnerState, judge_messages, template_version
+from dialogue.judges.prompts import InnerState, judge_messages
 from dialogue.judges.strategies.state_aware import StateAware
 from dialogue.judges.strategies.user_aware import UserAware
 from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
@@ -189,7 +189,11 @@ class SimulationHandler:
         items = judged_items(load(instrument), talk.language)
         thoughts = zip(known.turns, known.thoughts, strict=True)
         states = [InnerState(turn.number, *vars(thought).values()) for turn, thought in thoughts if thought]
-        messages = judge_messages(known.turns, items, language=talk.language, profile=talk.profile, states=states)
+        own = self.setup.prompts
+        standing = own.get(own.choose("seeker_evaluator", "judge"), talk.language)
+        messages = judge_messages(
+            known.turns, items, language=talk.language, profile=talk.profile, states=states, standing=standing
+        )
         model = replace(talk.seeker.model, temperature=EVALUATOR_TEMPERATURE)
         question = replace(
             talk.question,
@@ -197,9 +201,10 @@ class SimulationHandler:
             settings=replace(model, model="seeker_evaluator") if model.kind == "scripted" else model,
             provider=talk.seeker.provider,
             language=talk.language,
-            prompt_version=template_version("judge", talk.language),
+            prompt_version=standing.label,
         )
-        return await asking.ask_scores(talk.caller.bind(question), messages, items, language=talk.language)
+        ask = talk.caller.bind(question)
+        return (await asking.ask_judgement(ask, messages, items, language=talk.language, prompts=own)).scores
 
     def find_faults(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
         """Yield the seeker's faults that rules find."""
@@ -214,10 +219,16 @@ class SimulationHandler:
         """Ask a model for the seeker's faults; it reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
-            write_for_seeker(talk.seeker.profile, detail="full"), known.seeker_turns, talk.language, condition
+            write_for_seeker(talk.seeker.profile, detail="full"),
+            known.seeker_turns,
+            talk.language,
+            condition,
+            self.setup.prompts,
         )
         ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.seeker_turns))
-        review = await asking.ask_until_readable(ask, messages, gates.read_review, why_unread, talk.language)
+        review = await asking.ask_until_readable(
+            ask, messages, gates.read_review, why_unread, talk.language, self.setup.prompts
+        )
         if isinstance(review, Unread):
             return Made(run, unread=True)
         return Made(run, faults=[self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review])

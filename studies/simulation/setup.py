@@ -4,10 +4,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dialogue.languages import CODES
+from dialogue.prompts import DEFAULTS, Prompts
 from dialogue.providers.base import ModelSettings, copy_settings
 from dialogue.seekers.behaviours import Condition, average, worst_case
 from dialogue.seekers.profiles import Profile
-from dialogue.seekers.prompts import NAMES, version
+from dialogue.seekers.prompts import NAMES
 from dialogue.simulation import Seeker
 from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, to_plain
@@ -29,6 +30,7 @@ class Setup:
     simple_profile: bool = False
     max_turns: int = 15  # EmoHarbor, Section 4.1
     review: bool = False
+    prompts: Prompts = DEFAULTS
 
     def name(self) -> str:
         """Return the name that tells an ablation from the whole; empty for the whole."""
@@ -51,6 +53,7 @@ class Setup:
             provider=self.seeker.provider,
             thinks=not self.one_agent,
             detail="simple" if self.simple_profile else "full",
+            prompts=self.prompts,
         )
 
     def model(self) -> ModelSettings:
@@ -62,7 +65,7 @@ class Setup:
         values = self.as_plan()
         values.pop("review")
         values["seeker"].pop("api_key_env")
-        versions = [version(name, language) for name in NAMES for language in CODES]
+        versions = [self.prompts.get(name, language).label for name in NAMES for language in CODES]
         return digest([values, versions])
 
     def as_plan(self) -> dict[str, Any]:
@@ -72,4 +75,11 @@ class Setup:
     @classmethod
     def from_plan(cls, plan: dict[str, Any]) -> "Setup":
         values = {name: plan[name] for name in cls.__dataclass_fields__}
-        return cls(**{**values, "seeker": ArmSpec(**plan["seeker"]), "without": tuple(plan["without"])})
+        return cls(
+            **{
+                **values,
+                "seeker": ArmSpec(**plan["seeker"]),
+                "without": tuple(plan["without"]),
+                "prompts": Prompts(plan["prompts"]["own"]),
+            }
+        )

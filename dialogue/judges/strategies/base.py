@@ -3,15 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dialogue.judges.prompts import (
-    PROMPTS,
-    InnerState,
-    JudgedItem,
-    JudgedTurn,
-    Note,
-    judge_messages,
-    template_version,
-)
+from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, Note, judge_messages
+from dialogue.prompts import DEFAULTS, FOLDER, Prompts, StandingText
 from dialogue.providers.base import Message
 
 
@@ -31,7 +24,7 @@ class Strategy:
     fields: Sequence[str] = ()  # the parts of profile and inner states that can be left out one at a time
     redacts = False  # identifying words are always removed, not only when the judge asks for it
     prompt = "judge"  # the standing text is the file PROMPT.LANGUAGE.txt in `folder`
-    folder: Path = PROMPTS
+    folder: Path = FOLDER
 
     def build_messages(
         self,
@@ -44,8 +37,10 @@ class Strategy:
         scope: str = "",
         notes: Sequence[Note] = (),
         without: str = "",
+        standing: StandingText | None = None,
     ) -> list[Message]:
-        """Return the prompt. `profile` and `states` are empty unless the strategy needs them."""
+        """Return the prompt. `profile` and `states` are empty unless the strategy needs them. `standing`: the standing
+        text; by default the strategy's own."""
         return judge_messages(
             turns,
             items,
@@ -55,13 +50,12 @@ class Strategy:
             scope=scope,
             notes=notes,
             without=without,
-            template=self.prompt,
-            folder=self.folder,
+            standing=standing or self.get_standing_text(language),
         )
 
-    def get_prompt_version(self, language: str) -> str:
-        """Return what is kept with an answer, such as `judge.en/1`."""
-        return template_version(self.prompt, language, self.folder)
+    def get_standing_text(self, language: str, prompts: Prompts = DEFAULTS) -> StandingText:
+        """Return the study's `judge_NAME` for this strategy, else the text of `prompt`, the study's or our own."""
+        return prompts.get(prompts.choose(f"judge_{self.name}", self.prompt), language, self.folder)
 
 
 _REGISTRY: dict[str, Strategy] = {}

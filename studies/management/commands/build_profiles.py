@@ -39,7 +39,7 @@ class Command(JobCommand):
         work = work_for(found, writer, include_tests=include_tests)
         people = work.people[: options["limit"]]
         if options["estimate"]:
-            return self.say_estimate(estimate_profiles(writer, people))
+            return self.say_estimate(estimate_profiles(found, writer, people))
         terms = self.job_options(options, {writer.key: writer_settings(writer)})
         planned = plan_profiles(found, writer, people, include_tests=include_tests, **terms)
         if options["background"]:

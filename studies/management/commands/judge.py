@@ -147,7 +147,8 @@ class Command(JudgingCommand):
 
     def configuration(self, study: Study, judge: str, strategy: str, variant: str) -> Configuration:
         try:
-            return Configuration(chosen_judge(study.current().spec(), judge), strategy, variant)
+            spec = study.current().spec()
+            return Configuration.of(spec, chosen_judge(spec, judge), strategy, variant)
         except Unfit as error:
             self.refuse(str(error))
 

@@ -4,7 +4,8 @@ import pytest
 
 from dialogue.judges.judge import ask_judgement, ask_scores, ask_state
 from dialogue.judges.parsing import Score, Unscored
-from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, get_standing_text, judge_messages
+from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages
+from dialogue.prompts import DEFAULTS
 from dialogue.providers.base import Message, ProviderError, Reply
 
 TURNS = (JudgedTurn(1, "I failed.", "That hurts."), JudgedTurn(2, "Again.", "What happened?"))
@@ -102,7 +103,7 @@ async def test_second_answer_has_the_whole_prompt_a_reminder_and_more_room(langu
     assert asked.longer == [False, False, True]
     assert asked.messages[2] == [
         prompt[0],
-        Message("user", f"{prompt[1].text}\n\n{get_standing_text('reminder', language)}\n{FORM}"),
+        Message("user", f"{prompt[1].text}\n\n{DEFAULTS.get('reminder', language).text}\n{FORM}"),
     ]
 
 

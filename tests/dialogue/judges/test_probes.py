@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dialogue.judges import probes
 from dialogue.judges.parsing import Score, Unscored
 from dialogue.judges.probes import Asked
-from dialogue.judges.prompts import PROMPTS, JudgedItem, JudgedTurn, Note, judge_messages
+from dialogue.judges.prompts import JudgedItem, JudgedTurn, Note, judge_messages
+from dialogue.prompts import FOLDER
 from studies.instruments.loading import load
 from studies.judging.items import judged_items
 
@@ -37,7 +38,7 @@ def test_what_is_no_matter_of_the_prompts_parts_stays(variant: str) -> None:
 @pytest.mark.parametrize(("language", "joiner"), [("en", " "), ("zh", "")])
 def test_every_reply_is_padded_by_the_stated_length_and_nothing_else(language: str, joiner: str) -> None:
     asked = probes.apply_variant(replace(ASKED, spoken=language), "padding")
-    least = json.loads((PROMPTS / "probes.json").read_text(encoding="utf-8"))["padding"]["characters"][language]
+    least = json.loads((FOLDER / "probes.json").read_text(encoding="utf-8"))["padding"]["characters"][language]
     for before, after in zip(TURNS[:2], asked.turns[:2], strict=True):
         filling = after.supporter.removeprefix(before.supporter + joiner)
         assert least <= len(filling) < least + 80
@@ -122,7 +123,7 @@ def test_paraphrase_words_every_question_and_every_anchor_anew(instrument: str, 
 
 
 def test_paraphrases_say_that_nobody_validated_them() -> None:
-    file = json.loads((PROMPTS / "paraphrases.json").read_text(encoding="utf-8"))
+    file = json.loads((FOLDER / "paraphrases.json").read_text(encoding="utf-8"))
     assert file["validated"] is False
     assert set(file["instruments"]) == set(OURS)
 

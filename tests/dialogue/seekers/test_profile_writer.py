@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from dialogue.prompts import DEFAULTS
 from dialogue.seekers.profile_writer import (
+    NAME,
     UnreadableProfile,
     WriterInput,
     failure_reason,
     read_answer,
-    version,
     writer_messages,
 )
 from dialogue.seekers.profiles import Profile
@@ -119,4 +120,4 @@ def test_prompt_tells_the_answers_each_on_one_line(language: str) -> None:
         "</answers>",
     ]
     assert system.text.splitlines()[-1].startswith('<output>{"P": {')
-    assert version(language) == f"profile_writer.{language}/1"
+    assert DEFAULTS.get(NAME, language).label == f"profile_writer.{language}/1"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialogue.judges.prompts import JudgedTurn
+from dialogue.prompts import DEFAULTS
 from dialogue.providers.base import Message
 from dialogue.seekers.prompts import (
     NAMES,
@@ -14,7 +15,6 @@ from dialogue.seekers.prompts import (
     review_messages,
     talker_messages,
     thinker_messages,
-    version,
 )
 from dialogue.seekers.reading import END_PHRASES, Thought
 
@@ -118,7 +118,7 @@ def test_reviewer_sees_what_was_asked_for(language: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_prompt_has_a_version(name: str, language: str) -> None:
-    assert re.fullmatch(rf"{name}\.{language}/\d+", version(name, language))
+    assert re.fullmatch(rf"{name}\.{language}/\d+", DEFAULTS.get(name, language).label)
 
 
 def test_every_prompt_file_is_used() -> None:

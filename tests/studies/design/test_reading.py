@@ -11,12 +11,14 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dialogue.judges.strategies import get_strategy
+from dialogue.prompts import DEFAULTS
 from dialogue.providers.base import copy_settings
 from studies.design.contradictions import needed_placeholders
 from studies.design.contrast_spec import ContrastSpec
 from studies.design.reading import INSTRUMENTS, StudyFileError, read_study
 from studies.design.serialisation import protocol_hash, spec_from_json, spec_to_json
-from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, StepSpec, StudySpec
+from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, PromptSpec, StepSpec, StudySpec
 from studies.design.writing import dump_study
 
 FIXTURES = INSTRUMENTS.parent
@@ -290,8 +292,12 @@ FAULTS = [
     (
         "judges",
         [{"key": "j", "kind": "scripted", "model": "judge", "prompt": "x"}],
-        "judges[1].prompt: cannot be given",
+        'judges[1].prompt: no file "x" or "x.en.txt"',
     ),
+    ("prompts", {"seeker_taker": "x"}, 'prompts.seeker_taker: unknown prompt; did you mean "seeker_talker"?'),
+    ("prompts", {"judge_standart": "x"}, 'prompts.judge_standart: unknown prompt; did you mean "judge_standard"?'),
+    ("prompts", {"thinker": "x"}, 'prompts.thinker: no file "x" or "x.en.txt"'),
+    ("prompts", {"thinker": ""}, "prompts.thinker: is missing"),
     # numbers out of range
     ("chat.max_turns", 9, "chat.min_turns: is above max_turns (9)"),
     ("chat.min_turns", 0, "chat.min_turns: must be between 1 and 1000"),
@@ -673,6 +679,60 @@ def test_prompt_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
     assert fault.startswith("arms[1].prompt: x.txt cannot be read: ")
 
 
+def own_prompt(folder: Path, prompt: str, text: str) -> dict[str, Any]:
+    """A study file that words this prompt itself."""
+    (folder / "mine.txt").write_text(text, encoding="utf-8")
+    return {**small(), "prompts": {prompt: "mine.txt"}}
+
+
+def test_own_prompt_stands_in_place_of_ours(tmp_path: Path) -> None:
+    spec = read(tmp_path, own_prompt(tmp_path, "judge_standard", "Rate {dialogue} as you like."))
+    own = spec.own_prompts()
+    assert own.get("judge_standard", "zh").text == "Rate {dialogue} as you like."
+    assert own.get("judge", "en") == DEFAULTS.get("judge", "en")
+    assert own.choose("judge_user_aware", "judge") == "judge"
+
+
+def test_own_prompt_of_supporters_serves_the_arms_that_name_none(tmp_path: Path) -> None:
+    document = own_prompt(tmp_path, "supporter", "Be kind.")
+    (tmp_path / "other.txt").write_text("Be brief.", encoding="utf-8")
+    spoil(document, "arms[2].prompt", "other.txt")
+    first, second = read(tmp_path, document).arms[:2]
+    assert (first.prompt, first.prompt_text, second.prompt_text) == ("mine.txt", {"": "Be kind."}, {"": "Be brief."})
+
+
+def test_prompt_of_a_judge_serves_all_its_strategies(tmp_path: Path) -> None:
+    document = own_prompt(tmp_path, "judge_standard", "Rate.")
+    (tmp_path / "strict.txt").write_text("Be strict.", encoding="utf-8")
+    judge = {"key": "j", "kind": "scripted", "model": "judge"}
+    spec = read(tmp_path, {**document, "judges": [{**judge, "prompt": "strict.txt"}, {**judge, "key": "k"}]})
+    strict, other = (spec.prompts_of(judge) for judge in spec.judges)
+    standard = get_strategy("standard")
+    assert standard.get_standing_text("en", strict).text == "Be strict."
+    assert standard.get_standing_text("en", other).text == "Rate."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "fault"),
+    [
+        ("judge", "Rate {dialog}.", '{dialog} is no placeholder of this prompt; did you mean "dialogue"? It has {dial'),
+        ("repair", "Mend {dialogue}.", "{dialogue} is no placeholder of this prompt. It has {answer}"),
+        ("reminder", "{name}, the form!", "{name} is no placeholder of this prompt. It has none"),
+        ("supporter", "Help {persona}.", "{persona} is no placeholder of this prompt. It has {profile}"),
+        ("thinker", "What goes on in them?", "no line begins with <output> and gives the form of the answer"),
+        ("thinker", 'So:\n<output>{"cognition": "…", "goal": "…"}', "the line that begins with <output> lacks emotion"),
+    ],
+)  # fmt: skip
+def test_own_prompt_that_cannot_serve_is_refused(tmp_path: Path, prompt: str, text: str, fault: str) -> None:
+    [found] = faults_of(tmp_path, own_prompt(tmp_path, prompt, text))
+    assert found.startswith(f"prompts.{prompt}: {fault}")
+
+
+def test_own_prompt_may_hold_braces_of_another_kind(tmp_path: Path) -> None:
+    text = 'Rate {items} of {dialogue}. Write as in {"a": {"b": 3}}, not as {This}.'
+    assert read(tmp_path, own_prompt(tmp_path, "judge", text)).prompts["judge"].texts == {"": text}
+
+
 # Consent
 
 
@@ -863,7 +923,8 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
             seed=draw(st.integers(-9, 2**40)),
         ),
         arms=tuple(draw(arm_specs(key, languages, sorted(PROMPT_TEXTS))) for key in keys),
-        judges=tuple(draw(arm_specs(key, languages, [""])) for key in keys[:1]),
+        judges=tuple(draw(arm_specs(key, languages, sorted(PROMPT_TEXTS))) for key in keys[:1]),
+        prompts=draw(st.sampled_from([{}, {"judge": PromptSpec("x.txt", PROMPT_TEXTS["x.txt"])}])),
         primary=draw(contrast_specs(keys)),
         display=draw(
             st.fixed_dictionaries(

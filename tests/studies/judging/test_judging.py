@@ -414,11 +414,11 @@ def test_changed_judge_is_refused_under_the_key_that_has_answered(server: str, c
     assert (list(Response.objects.values()), since.bodies()) == (before, [])
 
 
-def test_other_prompts_are_a_changed_judge_too(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_prompt_is_a_changed_judge_too(server: str) -> None:
     here = study(judge_at(server, "echo"))
     talk(here)
     judge()
-    monkeypatch.setattr("studies.judging.settings.template_version", lambda name, language: f"{name}.{language}/99")
+    reload(here, replace(judge_at(server, "echo"), prompt="mine.txt", prompt_text={"": "Rate what you read."}))
     with pytest.raises(CommandError, match="other prompts"):
         judge()
 

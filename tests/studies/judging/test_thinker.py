@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dialogue.judges.prompts import get_standing_text
 from dialogue.models import Call, InnerState, JobItem
+from dialogue.prompts import DEFAULTS
 from studies.models import Response
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, talk
 
@@ -74,7 +74,7 @@ def test_quarantined_thought_is_asked_anew_where_that_is_wanted(server: str) -> 
 def test_worker_that_died_before_the_last_answer_is_followed_and_not_repeated(server: str) -> None:
     held(server, "badjudge", turns=1)
     think()
-    [again] = [call for call in Call.objects.all() if get_standing_text("reminder", "en") in call.request[-1]["text"]]
+    [again] = [call for call in Call.objects.all() if DEFAULTS.get("reminder", "en").text in call.request[-1]["text"]]
     again.delete()  # as if it had not been asked yet
     since = Asked(server)
     think()

@@ -23,7 +23,7 @@ from dialogue.seekers.components import components
 from dialogue.seekers.reading import END_PHRASES
 from studies.data.exports.columns import Filter
 from studies.data.exports.tables import CONVERSATIONS, conversations
-from studies.design.spec import ArmSpec
+from studies.design.spec import ArmSpec, PromptSpec
 from studies.models import ArmRun, Response, SeekerProfile, Study
 from studies.participation.chats import freeze_supporter
 from studies.participation.exclusions import decide
@@ -93,6 +93,19 @@ def test_seekers_talk_to_every_arm_and_rate_it_as_people_do(tmp_path: Path) -> N
     assert set(rated) == {("simulated_seeker", "state_aware", "emoharbor_10", "final")}
     assert Response.objects.count() == 10
     assert set(InnerState.objects.values_list("source", "turn")) == {("seeker", 1), ("seeker", 2), ("seeker", 3)}
+
+
+def test_seekers_are_played_with_the_study_s_own_texts(server: str, tmp_path: Path) -> None:
+    texts = {"seeker_talker": "Talk as {profile}", "seeker_evaluator": "Look back."}
+    own = {name: PromptSpec("mine.txt", {"": text}) for name, text in texts.items()}
+    factories.study(arms=[model_at(server, "echo", "one")], seeker=model_at(server, "echo"), prompts=own)
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--max-turns", "1")
+    assert (told["done"], code) == (1, 0)
+    asked = dict(Call.objects.values_list("prompt_version", "request"))
+    versions = {version.partition("/")[0]: request[0]["text"] for version, request in asked.items()}
+    assert versions["seeker_talker.en"].startswith("Talk as ")
+    assert versions["seeker_evaluator.en"] == "Look back."
+    assert "seeker_thinker.en" in versions
 
 
 def test_again_nothing_is_held_or_paid_twice(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 CONDITIONS = ("average", "worst_case")
 SIMULATED = "simulated"
-EVERYTHING = "*"  # all items, all purposes
+EVERYTHING = "*"  # all items, all purposes, all languages
 OWN_THINKER = "seeker"
 Row = Mapping[str, Any]
 
@@ -101,7 +101,7 @@ def outcomes_of(file: Path) -> Outcomes:
     found = json.loads(file.read_text(encoding="utf-8"))
     tables = {name: [row for row in rows if row.get("seekers") == SIMULATED] for name, rows in found["tables"].items()}
     survival = tables.get("survival", [])
-    feelings = [row for row in tables.get("trends", []) if is_own_feeling(row)]
+    feelings = [row for row in tables.get("trends", []) if is_own_feeling(row) and pools_languages(row)]
     return Outcomes(
         demonstration=found["demonstration"],
         leaderboards=leaderboards(tables.get("conditions", [])),
@@ -114,6 +114,11 @@ def outcomes_of(file: Path) -> Outcomes:
 
 def is_own_feeling(row: Row) -> bool:
     return row["source"] == OWN_THINKER and row["item"] == "emotion_score"
+
+
+def pools_languages(row: Row) -> bool:
+    """Return whether a row pools the languages; results of before they were told apart all do."""
+    return row.get("language", EVERYTHING) == EVERYTHING
 
 
 def leaderboards(rows: Iterable[Row]) -> list[Leaderboard]:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.reporting.drawing import LINE, MUTED, SIGNS, WIDTH, look, wrap_title
+from studies.analysis.reporting.drawing import LINE, MUTED, SIGNS, WIDTH, look, name_series, wrap_title
 
 COLUMNS, HEIGHT = 3, 1.75  # panels beside each other; inches of each, without its counts
 COUNT = 10  # points, for a line of counts
@@ -27,10 +27,18 @@ class Course:
     series: int = 0
 
 
-def curves(courses: Mapping[str, Sequence[Course]], unit: str, along: str, *, stepped: bool = False) -> Canvas:
+def curves(
+    courses: Mapping[str, Sequence[Course]],
+    unit: str,
+    along: str,
+    *,
+    series: Sequence[str] = (),
+    stepped: bool = False,
+) -> Canvas:
     """Draw one small plot for each name, all on the same scale.
 
-    `along`: what the horizontal axis counts; `stepped`: an estimate holds until the next place.
+    `along`: what the horizontal axis counts; `series` are named above; `stepped`: an estimate holds until the next
+    place.
     """
     columns = min(len(courses), COLUMNS)
     rows, lines = -(-len(courses) // columns), max(map(len, courses.values()))
@@ -45,6 +53,8 @@ def curves(courses: Mapping[str, Sequence[Course]], unit: str, along: str, *, st
         for line, course in enumerate(of_name):
             _draw(axes, course, line, stepped, counted)
     canvas.supylabel(unit, fontsize=9, color=MUTED)
+    if series:
+        name_series(canvas, series)
     return canvas
 
 

@@ -10,9 +10,8 @@ import pandas as pd  # noqa: TID253
 from matplotlib import colormaps  # noqa: TID253
 from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
-from matplotlib.lines import Line2D  # noqa: TID253
 
-from studies.analysis.reporting.drawing import INK, LINE, MUTED, WIDTH, clear_frame, look, wrap_title
+from studies.analysis.reporting.drawing import INK, LINE, MUTED, WIDTH, clear_frame, look, name_series, wrap_title
 from studies.analysis.reporting.numbers import decimal
 
 ROW, HEAD = 0.21, 0.55  # inches: of a line, and of what stands above and below the lines of a panel
@@ -54,7 +53,7 @@ def dot_panels(
         _panel(axes, name, lines, at, labelled=place % columns == 0)
     canvas.supxlabel(unit, fontsize=9, color=MUTED)
     if series:
-        _name_series(canvas, series)
+        name_series(canvas, series)
     return canvas
 
 
@@ -100,11 +99,6 @@ def _series(axes: Axes, estimates: Sequence[Estimate], number: int, several: int
     of = look(number)
     axes.hlines(places, lows, highs, color=of["color"], linewidth=1.4, linestyle=of["linestyle"] if number else "-")
     axes.plot(values, places, markersize=4, **(of | {"linestyle": "none"}))
-
-
-def _name_series(canvas: Canvas, series: Sequence[str]) -> None:
-    handles = [Line2D([], [], markersize=5, **look(number)) for number in range(len(series))]
-    canvas.legend(handles, series, loc="outside upper left", ncols=min(len(series), 4), frameon=False, fontsize=8)
 
 
 def heat_map(values: pd.DataFrame, *, low: float = -1, high: float = 1) -> Canvas:

@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -16,20 +16,25 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: TID253
 from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from matplotlib.font_manager import get_font_names  # noqa: TID253
+from matplotlib.lines import Line2D  # noqa: TID253
 
 from studies.analysis.language import ENGLISH, current_language
 
 INK, MUTED, LINE, ACCENT, WARM = "#22302F", "#5A6866", "#C9CFCD", "#1F6F6B", "#8A5300"
 TITLE = 26  # letters in a line above a panel
 WIDTH = 7.4  # inches, an A4 page without its margins
+SAMPLE, LETTER = 0.6, 0.07  # inches: of the sample of a line beside its name, and of a letter of the name
 # Told apart by shape, fill and dash beside the colour.
 LOOKS: list[dict[str, Any]] = [
     {"marker": "o", "color": ACCENT, "markerfacecolor": ACCENT, "linestyle": "-"},
     {"marker": "s", "color": INK, "markerfacecolor": "white", "linestyle": "--"},
     {"marker": "^", "color": WARM, "markerfacecolor": WARM, "linestyle": "-."},
     {"marker": "D", "color": MUTED, "markerfacecolor": "white", "linestyle": ":"},
+    {"marker": "v", "color": "#0B57D0", "markerfacecolor": "#0B57D0", "linestyle": (0, (6, 1.5))},
+    {"marker": "X", "color": "#A33327", "markerfacecolor": "white", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
 ]
-SIGNS = ("●", "□", "▲", "◇")  # of LOOKS
+SIGNS = ("●", "□", "▲", "◇", "▼", "✕")  # of LOOKS
+TOGETHER = len(LOOKS)  # series that one drawing tells apart
 CHINESE_FONTS = ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei")
 # Names come from the data: a dollar sign in one is no formula.
 STYLE: Any = {
@@ -73,6 +78,14 @@ def _chinese_fonts() -> list[str]:
 
 def look(series: int) -> dict[str, Any]:
     return LOOKS[series % len(LOOKS)]
+
+
+def name_series(canvas: Canvas, series: Sequence[str]) -> None:
+    """Write the names of the series above the drawing, each with its look."""
+    handles = [Line2D([], [], markersize=5, **look(number)) for number in range(len(series))]
+    fitting = int(WIDTH / (SAMPLE + LETTER * max(map(len, series))))
+    columns = max(1, min(len(series), 4, fitting))
+    canvas.legend(handles, series, loc="outside upper left", ncols=columns, frameon=False, fontsize=8)
 
 
 def wrap_title(title: str) -> str:

@@ -5,9 +5,10 @@ from functools import cache
 from typing import Any
 
 from dialogue.judges.strategies import get_strategies
+from dialogue.languages import CODES, get_language
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, spoken_language
-from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.tables.rater_effects import OWN
 from studies.instruments.loading import instrument_ids, load
 
@@ -231,6 +232,13 @@ def condition_name(condition: str) -> str:
 
 def seekers_name(seekers: str) -> str:
     return _(SEEKERS[seekers]) if seekers in SEEKERS else seekers or _("seekers")
+
+
+def language_name(language: str) -> str:
+    """Return the name of a language that we know, or of all together."""
+    if language == POOLED:
+        return _("all")
+    return _(get_language(language).english_name) if language in CODES else language
 
 
 def group_name(group: str) -> str:

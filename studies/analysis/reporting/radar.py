@@ -14,8 +14,7 @@ from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.reporting.drawing import LINE, MUTED
-from studies.analysis.reporting.drawing import LOOKS as FIRST_LOOKS
+from studies.analysis.reporting.drawing import LINE, LOOKS, MUTED, TOGETHER
 from studies.analysis.scales import Scale
 
 WIDTH = 4.4  # inches
@@ -25,13 +24,6 @@ TEXT, GAP = 0.135, 0.12  # inches: of a line of text, and between what stands be
 COLUMNS = 3  # of small drawings
 BESIDE, KEYED, ABOVE, WHOLE = 17, 26, 20, 60  # letters in a line: at an axis, in the key, above a drawing, below all
 RINGS = 8  # at most
-# Told apart by shape, fill and dash beside the colour.
-LOOKS: list[dict[str, Any]] = [
-    *FIRST_LOOKS,
-    {"marker": "v", "color": "#0B57D0", "markerfacecolor": "#0B57D0", "linestyle": (0, (6, 1.5))},
-    {"marker": "X", "color": "#A33327", "markerfacecolor": "white", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
-]
-TOGETHER = len(LOOKS)  # arms in one drawing
 
 
 def corners(means: Array, scale: Scale) -> Array:

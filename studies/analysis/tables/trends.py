@@ -12,6 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.scores import conversation_scores
 from studies.analysis.tables.table import Table
 
@@ -19,6 +20,7 @@ COLUMNS = [
     "arm",
     "condition",
     "seekers",
+    "language",
     "source",
     "instrument",
     "moment",
@@ -30,6 +32,7 @@ COLUMNS = [
 METHODS = {
     "mean": _("over the conversations scored at that turn, those that ended before are in none"),
     "slope": _("in points per turn within conversations, least squares"),
+    "language": _("* pools all languages; where there are several, each also has rows of its own"),
 }
 OF = ["arm", "condition", "seekers", "source", "instrument", "moment", "item"]
 EMOTION = "emotion_score"
@@ -45,21 +48,29 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
     conversations that were scored at that turn: those that had ended before are in none.
     """
     scores = pd.concat([_emotions(export), _imports(export), _checkpoints(export)])
-    for arm, of_arm in scores[scores["arm"] != ""].groupby("arm"):
-        rows = []
+    scores = scores[scores["arm"] != ""]
+    languages = find_languages(scores)
+    for arm, of_arm in scores.groupby("arm"):
+        rows: list[dict[str, Any]] = []
         for key, group in of_arm.groupby(OF):
             of = dict(zip(OF, map(str, key), strict=True))
-            for turn, at_turn in group.groupby("turn"):
-                rows.append(_mean(of | {"statistic": MEAN, "turn": int(turn)}, at_turn, bootstrap))
-            rows.append(_slope(of | {"statistic": SLOPE, "turn": pd.NA}, group, bootstrap))
+            for language, kept in split_by_language(group, languages):
+                rows += _course(of | {"language": language}, kept, bootstrap)
         yield str(arm), rows
+
+
+def _course(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    """Yield the row of each turn's mean, and that of the slope."""
+    for turn, at_turn in scores.groupby("turn"):
+        yield _mean(of | {"statistic": MEAN, "turn": int(turn)}, at_turn, bootstrap)
+    yield _slope(of | {"statistic": SLOPE, "turn": pd.NA}, scores, bootstrap)
 
 
 def emotions(export: Export) -> pd.DataFrame:
     """Return the emotions after turns; empty where there is no states.csv.
 
-    Columns `conversation`, `source`, `turn`, `score`, and of the conversation `arm`, `condition`, `seekers` and
-    `cluster`.
+    Columns `conversation`, `source`, `turn`, `score`, and of the conversation `arm`, `condition`, `seekers`, `language`
+    and `cluster`.
     """
     path = export.folder / "states.csv"
     if not path.is_file():
@@ -83,11 +94,13 @@ def _checkpoints(export: Export) -> pd.DataFrame:
     scores = conversation_scores(rated).rename(columns={"group": "source"})
     texts = ["source", "instrument", "moment", "item", "conversation"]
     scores = scores.astype(dict.fromkeys(texts, str)).astype({"turn": str}).astype({"turn": int})
-    return _with_conversation(scores, export.conversations)
+    languages = export.chats["language"].reindex(export.conversations.index).fillna("")
+    return _with_conversation(scores, export.conversations.assign(language=languages))
 
 
 def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
-    about = conversations[["arm", "condition", "seeker_kind", "cluster"]].rename(columns={"seeker_kind": "seekers"})
+    about = conversations[["arm", "condition", "seeker_kind", "language", "cluster"]]
+    about = about.rename(columns={"seeker_kind": "seekers"})
     return scores.join(about, on="conversation", how="inner").reset_index(drop=True)
 
 

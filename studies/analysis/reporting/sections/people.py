@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from dialogue.languages import CODES, get_language
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.drawing import figure
@@ -16,6 +15,7 @@ from studies.analysis.reporting.naming import (
     instrument_name,
     item_name,
     join_names,
+    language_name,
     option_name,
     raters_name,
     scale_label,
@@ -188,7 +188,7 @@ def _characteristic(instrument: str, item: str, level: str) -> str:
     if not level:
         return scale_label(instrument, item)
     question = _("Language") if item == LANGUAGE else item_name(instrument, item)
-    chosen = _(get_language(level).english_name) if level in CODES else option_name(instrument, item, level)
+    chosen = language_name(level) if item == LANGUAGE else option_name(instrument, item, level)
     return f"{question}: {chosen}"
 
 

@@ -7,10 +7,10 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
-from studies.analysis.reporting.drawing import Figure, figure
+from studies.analysis.reporting.drawing import TOGETHER, Figure, figure
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, scale_name
 from studies.analysis.reporting.parts import Part, join_sentences, prose
-from studies.analysis.reporting.radar import TOGETHER, radar
+from studies.analysis.reporting.radar import radar
 from studies.analysis.scales import Scale, scales_of
 
 FEWEST = 3  # axes of a polygon

@@ -6,23 +6,27 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
+from studies.analysis.pooling import POOLED
 from studies.analysis.reporting.curves import Course, curves
-from studies.analysis.reporting.drawing import SIGNS, figure
-from studies.analysis.reporting.estimates import courses_of
+from studies.analysis.reporting.drawing import SIGNS, TOGETHER, Figure, figure
+from studies.analysis.reporting.estimates import by_item, courses_of
 from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import (
     MOMENTS,
     condition_name,
     instrument_name,
     item_name,
+    kind_of_seekers,
+    language_name,
     raters_name,
     seekers_name,
     thinker_name,
 )
 from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Part, Section, prose
+from studies.analysis.reporting.parts import Folded, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import survival, trends
+from studies.analysis.tables.by_language import pooled_languages, shown_languages
 from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
 
 OF = ["arm", "condition", "seekers"]
@@ -137,22 +141,32 @@ def over_turns(results: Results) -> Section | None:
     table = results.table("trends")
     if table.empty:
         return None
-    return Section("trends", _("Over the turns"), [*_fewer(table), *_trends(table)])
+    means = table[table["statistic"] == trends.MEAN]
+    parts = [*_slopes(table[table["statistic"] == trends.SLOPE]), *_together(means), *_apart(pooled_languages(means))]
+    return Section("trends", _("Over the turns"), parts)
 
 
-def _fewer(table: pd.DataFrame) -> Iterator[Part]:
+def _slopes(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Later turns only include conversations that were still open, and these may differ from the others. "
             "Read the numbers below the curves. Slopes are within conversations, in points per turn."
         )
     )
-    rows = table[table["statistic"] == trends.SLOPE]
+    yield _excerpt_of_slopes("slopes", _("Slopes, in points per turn"), pooled_languages(table), OF)
+    single = table[table["language"] != POOLED]
+    if len(single):
+        caption = _("Slopes by language, in points per turn")
+        named = single.assign(language=single["language"].map(language_name))
+        yield Folded(_("By language"), [_excerpt_of_slopes("slopes-by-language", caption, named, [*OF, "language"])])
+
+
+def _excerpt_of_slopes(name: str, caption: str, rows: pd.DataFrame, of: Sequence[str]) -> Part:
     scales = zip(rows["instrument"], rows["moment"], rows["item"], strict=True)
     sources = zip(rows["source"], rows["item"], strict=True)
     rows = rows.assign(source=[_source_name(*of) for of in sources], item=[_get_title(*scale) for scale in scales])
     plain = rows.drop(columns=["instrument", "moment"])  # which the item names
-    yield excerpt("slopes", _("Slopes, in points per turn"), plain, [*OF, "source", "item", *ESTIMATE])
+    return excerpt(name, caption, plain, [*of, "source", "item", *ESTIMATE])
 
 
 def _get_title(instrument: str, moment: str, item: str) -> str:
@@ -169,9 +183,66 @@ def _scale(instrument: str, moment: str) -> str:
     return ", ".join(filter(None, [instrument_name(instrument), _(MOMENTS.get(moment, moment))]))
 
 
-def _trends(table: pd.DataFrame) -> Iterator[Part]:
+def _together(means: pd.DataFrame) -> Iterator[Part]:
+    """Yield all items of a scale side by side, with a line for each arm, as EmoHarbor's Figures 7, 9 and 10.
+
+    Where there are several languages, each has its own.
+    """
+    shown = shown_languages(means[_of_several_items(means)])
+    for key, rows in shown.groupby(["source", "seekers", "condition", "instrument", "moment", "language"]):
+        arms = sorted(set(rows["arm"]))
+        for first in range(0, len(arms), TOGETHER):
+            some = arms[first : first + TOGETHER]
+            found = rows[rows["arm"].isin(some)]
+            if found["turn"].nunique() > 1:
+                yield _all_items(found, some, *map(str, key))
+
+
+def _of_several_items(means: pd.DataFrame) -> "pd.Series[bool]":
+    return means.groupby(["instrument", "moment"])["item"].transform("nunique") > 1
+
+
+def _all_items(
+    rows: pd.DataFrame,
+    arms: Sequence[str],
+    source: str,
+    seekers: str,
+    condition: str,
+    instrument: str,
+    moment: str,
+    language: str,
+) -> Figure:
+    named = "" if language == POOLED else language_name(language)
+    of = [_source(source, ""), kind_of_seekers(seekers, condition), _scale(instrument, moment), named]
+    return figure(
+        f"trends-{source}-{seekers}-{condition}-{instrument}-{moment}-{language}",
+        _("All items over the turns ({of}): means with {level} bands").format(
+            of=", ".join(filter(None, of)), level=LEVEL
+        ),
+        _(
+            "Means over the conversations scored at that turn. Below each panel stands the number of conversations "
+            "of each arm. Conversations that ended earlier are not included."
+        ),
+        curves(
+            {item: courses_of(found, "turn", "n", arms, "arm") for item, found in by_item(rows, instrument).items()},
+            _("mean score"),
+            _("turn"),
+            series=arms,
+        ),
+    )
+
+
+def _apart(means: pd.DataFrame) -> Iterator[Part]:
+    """Yield each item by itself, with a panel for each arm; folded where a figure has all items of the scale."""
+    several = _of_several_items(means)
+    yield from _single_items(means[~several])
+    if figures := [*_single_items(means[several])]:
+        yield Folded(_("Each item by itself, with a panel for each arm"), figures)
+
+
+def _single_items(means: pd.DataFrame) -> Iterator[Figure]:
     keys = ["item", "source", "seekers", "instrument", "moment"]
-    for (item, source, seekers, instrument, moment), rows in table[table["statistic"] == trends.MEAN].groupby(keys):
+    for (item, source, seekers, instrument, moment), rows in means.groupby(keys):
         if rows["turn"].nunique() < 2:
             continue
         conditions = sorted(set(rows["condition"]))

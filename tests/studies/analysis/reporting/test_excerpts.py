@@ -266,6 +266,7 @@ def test_a_thinker_is_no_participant(folder: Path) -> None:
         "arm": "a",
         "condition": "average",
         "seekers": "simulated",
+        "language": "*",
         "source": "seeker",
         "instrument": "",
         "moment": "",

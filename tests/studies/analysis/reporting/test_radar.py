@@ -15,9 +15,9 @@ import pytest
 from studies.analysis import analyse, load
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
-from studies.analysis.reporting.drawing import Figure, figure, style
+from studies.analysis.reporting.drawing import LOOKS, TOGETHER, Figure, figure, style
 from studies.analysis.reporting.parts import Folded, Part, Section
-from studies.analysis.reporting.radar import LOOKS, TOGETHER, WIDTH, corners, radar, rings
+from studies.analysis.reporting.radar import WIDTH, corners, radar, rings
 from studies.analysis.reporting.sections.arms import arms
 from studies.analysis.results import Results
 from studies.analysis.run import compute

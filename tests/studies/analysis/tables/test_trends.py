@@ -123,3 +123,34 @@ def test_adding_a_constant_moves_means_alone(tmp_path: Path) -> None:
 def test_faults_of_states_are_named(export_of: ExportOf) -> None:
     with pytest.raises(AnalysisError, match=r"^states\.csv:3:emotion_score: 'low' is not a number$"):
         table_of(with_states(export_of, [("C1", 1, 5), ("C1", 2, "low")]))
+
+
+def in_two_languages(export_of: ExportOf) -> Path:
+    """Three Chinese conversations that rise and two English ones that fall; of arm b nobody spoke English."""
+    states = [(f"C{n}", turn, 50 + turn * (1 if n < 3 else -1)) for n in range(5) for turn in (1, 2)]
+    folder = with_states(export_of, states)
+    spoken = [{"conversation": f"C{n}", "arm": "a", "language": "zh" if n < 3 else "en"} for n in range(5)]
+    spoken[0]["arm"] = "b"
+    ratings = pd.read_csv(folder / "ratings.csv", dtype=str, keep_default_na=False).assign(arm="")
+    ratings.to_csv(folder / "ratings.csv", index=False)
+    write_table(folder, "conversations", spoken)
+    return folder
+
+
+def test_each_language_has_rows_of_its_own_beside_those_of_all(export_of: ExportOf) -> None:
+    table = table_of(in_two_languages(export_of))
+    means = table[(table["statistic"] == "mean") & (table["turn"] == 2)].set_index(["arm", "language"])
+    assert means["estimate"].to_dict() == {
+        ("a", "*"): 50,
+        ("a", "en"): 48,
+        ("a", "zh"): 52,
+        ("b", "*"): 52,
+        ("b", "zh"): 52,
+    }
+    assert means["n"].to_dict() == {("a", "*"): 4, ("a", "en"): 2, ("a", "zh"): 2, ("b", "*"): 1, ("b", "zh"): 1}
+    slopes = table[table["statistic"] == "slope"].set_index(["arm", "language"])["estimate"]
+    assert slopes["a"].to_dict() == {"*": 0, "en": -1, "zh": 1}
+
+
+def test_one_language_has_no_rows_of_its_own(tmp_path: Path) -> None:
+    assert set(table_of(write_benchmark(tmp_path / "export", profiles=3, seed=5))["language"]) == {"*"}

@@ -4,7 +4,7 @@ table finds would cost the time of all others."""
 from collections.abc import Callable
 from pathlib import Path
 
-from studies.analysis.frames import read_calls, read_pairs, read_states
+from studies.analysis.frames import read_calls, read_pairs, read_profiles, read_states
 from studies.analysis.reading import numbers, read_table, refuse_repeated
 from studies.analysis.tables.order import read_positions
 
@@ -46,4 +46,5 @@ LOOKS: dict[str, Callable[[Path], object]] = {
     "states.csv": read_states,
     "pairs.csv": read_pairs,
     "calls.csv": read_calls,
+    "profiles.csv": read_profiles,
 }

@@ -54,6 +54,8 @@ COUNTED = ("turns", *TOLD)
 OF_TURNS = ("conversation", "role", "text")
 OF_CALLS = ("conversation", "purpose", "status", "total_ms", "input_tokens", "output_tokens", "cost")
 OF_PAIRS = ("pair", "conversation_a", "conversation_b", "rater", "rater_kind", "question", "verdict")
+WORDS_OF_PROFILES = ("origin", "language", "gender", "nationality", "occupation", "mbti", "problem_category", "emotion")
+NUMBERS_OF_PROFILES = ("age", "extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness")
 BESIDE_PAIRS = ("shown_first", "instrument", "arm_a", "arm_b")
 SIDES = ("a", "b")
 VARIANT = "~"  # in the code of a judge that was asked in another way: KEY~VARIANT
@@ -65,7 +67,7 @@ SHOWN = "last_turn"  # of a rating: the last turn that its rater was shown; an i
 FELT = ["conversation", "turn", "score", "is_first", "is_last", "is_answered"]
 IDENTITY = ("conversation", "rater", "rater_kind", "strategy", "replicate", "instrument", "item", "moment", "turn")
 # Beside the files that are read here.
-HASHED = ("answers.csv", "scales.csv", "states.csv", "pairs.csv", "calls.csv", "manifest.json")
+HASHED = ("answers.csv", "scales.csv", "states.csv", "pairs.csv", "calls.csv", "profiles.csv", "manifest.json")
 EXPORTED = (
     "ratings.csv",
     "participants.csv",
@@ -76,6 +78,7 @@ EXPORTED = (
     "states.csv",
     "pairs.csv",
     "calls.csv",
+    "profiles.csv",
     "codebook.csv",
     "manifest.json",
 )
@@ -313,6 +316,19 @@ def read_calls(path: Path) -> pd.DataFrame:
     calls = table[["conversation", "purpose", "status"]].astype(str)
     calls["seconds"] = amounts(path, table["total_ms"]) / 1000
     return calls.assign(**{name: amounts(path, table[name]) for name in ("input_tokens", "output_tokens", "cost")})
+
+
+def read_profiles(path: Path) -> pd.DataFrame:
+    """Return the profiles of simulated seekers, one row each; without rows where there is no such file.
+
+    Columns `profile` and WORDS_OF_PROFILES as text, and NUMBERS_OF_PROFILES as floats, nan where nothing is said.
+    """
+    if not path.is_file():
+        return pd.DataFrame(columns=["profile", *WORDS_OF_PROFILES, *NUMBERS_OF_PROFILES])
+    table = read_table(path, ("profile",), (*WORDS_OF_PROFILES, *NUMBERS_OF_PROFILES))
+    refuse_repeated(path, table["profile"])
+    profiles = table[["profile", *WORDS_OF_PROFILES]].astype(str)
+    return profiles.assign(**{name: numbers(path, table[name]) for name in NUMBERS_OF_PROFILES})
 
 
 def read_pairs(path: Path) -> pd.DataFrame:

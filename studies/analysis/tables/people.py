@@ -37,8 +37,8 @@ def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
 
     There is nothing without participants.csv.
     """
-    listed = _people_in_results(export)
-    ages, choices, scales = _ages(export), _choices(export), _scales(export)
+    listed = people_in_results(export)
+    ages, choices, scales = _ages(export), _choices(export), scales_about_people(export)
     for track, of_track in listed.groupby("track"):
         who = set(of_track["participant"])
         of = {"track": str(track)}
@@ -51,7 +51,7 @@ def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
         yield str(track), rows
 
 
-def _people_in_results(export: Export) -> pd.DataFrame:
+def people_in_results(export: Export) -> pd.DataFrame:
     """Return the people of participants.csv who are in the results."""
     path = export.folder / "participants.csv"
     if not path.is_file():
@@ -61,7 +61,7 @@ def _people_in_results(export: Export) -> pd.DataFrame:
     return table[table["participant"].isin(there)].drop_duplicates("participant", keep="last")
 
 
-def _answers(export: Export) -> pd.DataFrame:
+def answers_about_people(export: Export) -> pd.DataFrame:
     """Return the answers to questions about the person; the last answer counts."""
     path = export.folder / "answers.csv"
     names = ["participant", "conversation", "instrument", "item", "value", "text"]
@@ -74,18 +74,18 @@ def _answers(export: Export) -> pd.DataFrame:
 
 
 def _ages(export: Export) -> pd.DataFrame:
-    answers = _answers(export)
+    answers = answers_about_people(export)
     ages = answers[(answers["instrument"] == AGE[0]) & (answers["item"] == AGE[1])]
     return ages[["participant", "instrument", "item"]].assign(value=ages["value"].astype(float))
 
 
 def _choices(export: Export) -> pd.DataFrame:
-    answers = _answers(export)
+    answers = answers_about_people(export)
     asked = [pair in CHOICES for pair in zip(answers["instrument"], answers["item"], strict=True)]
     return answers[pd.Series(asked, index=answers.index, dtype=bool)]
 
 
-def _scales(export: Export) -> pd.DataFrame:
+def scales_about_people(export: Export) -> pd.DataFrame:
     """Return the scales about the person, such as the Big Five."""
     path = export.folder / "scales.csv"
     if not path.is_file():

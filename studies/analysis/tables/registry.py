@@ -33,6 +33,7 @@ MODULES = (
     "pairs",
     "flow",
     "people",
+    "seeker_profiles",
     "panels",
     "probes",
     "field_tests",

@@ -294,6 +294,7 @@ def test_load_counts_what_is_missing_repeated_excluded_and_invalid(tmp_path: Pat
         "states.csv",
         "pairs.csv",
         "calls.csv",
+        "profiles.csv",
         "codebook.csv",
     )
 

@@ -21,11 +21,12 @@ from studies.analysis.reporting.sections.pairs import pairs
 from studies.analysis.reporting.sections.people import flow, people
 from studies.analysis.reporting.sections.primary import primary
 from studies.analysis.reporting.sections.reliability import reliability
+from studies.analysis.reporting.sections.seeker_profiles import seeker_profiles
 from studies.analysis.reporting.sections.turns import over_turns, staying
 from studies.analysis.results import Results
 
 SECTIONS: tuple[Callable[[Results], Section | None], ...] = (
-    *(summary, flow, people, keep_in_mind),
+    *(summary, flow, people, seeker_profiles, keep_in_mind),
     *(primary, arms, pairs, expert_table, agreement, panels, probes, reliability),
     *(staying, over_turns, conditions, ablation, feelings),
     *(order, blinding, lengths, coverage, quality, sensitivity, costs),

@@ -1,0 +1,187 @@
+"""seeker_profiles.csv: who the seekers were, the simulated ones by their profiles and people by their answers.
+
+EmoHarbor has it as Figures 3, 4 and 8. Numbers of fewer than five people are not told.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import Export, read_profiles
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
+from studies.analysis.pooling import POOLED
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.by_language import find_languages, split_by_language
+from studies.analysis.tables.people import (
+    AGE,
+    FEWEST,
+    SMALL,
+    answers_about_people,
+    hidden_levels,
+    people_in_results,
+    scales_about_people,
+)
+from studies.analysis.tables.table import Table
+
+COLUMNS = ["seekers", "language", "characteristic", "value", "n", "count", "share", "mean", "sd", "note"]
+METHODS = {
+    "n": _(
+        "profiles of simulated seekers, or participants in the results, of whom it is known; counsellors are in "
+        "people.csv alone"
+    ),
+    "count": _(
+        "of those of whom it is known. Values of fewer than five people are merged as (others); where their number "
+        "would follow from the rest, the smallest of the others is merged with them. Profiles from files are told in "
+        "full, profiles made of participants' answers count as people"
+    ),
+    "mean": _("with the standard deviation over n - 1; not told of fewer than five people"),
+    "language": _(
+        "of the profiles; * pools all, and where there are several, each also has rows of its own, if no profile is "
+        "made of answers"
+    ),
+}
+PERSON, SIMULATED = "person", "simulated"
+FACTORS = ("extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness", "emotional_stability")
+OF_PROFILES = ("gender", "nationality", "occupation", "mbti", "problem_category", "emotion")
+BIG_FIVE = ("mini_ipip", "ipip_bfm_50")
+LETTERS = dict(zip(("E", "A", "C", "N", "O", "ES"), FACTORS, strict=True))  # of the scales of BIG_FIVE
+ANSWERS = {  # of people, in the instrument `profile`
+    "age": "age_band",
+    "gender": "gender",
+    "occupation": "occupation",
+    "problem_category": "topic",
+}
+PROFILE = "profile"
+OTHERS = "(others)"
+YEARS = 10  # in a band of ages
+FROM_ANSWERS = "answers"  # where a profile was made of what a participant answered
+Of = dict[str, str]
+
+
+def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (kind of seekers, its rows): ages in bands, the number of each value, and means.
+
+    What a file does not tell has no rows.
+    """
+    yield PERSON, [*_of_people(export)]
+    profiles = _played(export)
+    of_people = bool((profiles["origin"] == FROM_ANSWERS).any())
+    # Numbers of two languages and of both together would tell what is hidden in one of them.
+    languages = [] if of_people else find_languages(profiles)
+    for language, found in split_by_language(profiles, languages):
+        of = {"seekers": SIMULATED, "language": language}
+        yield f"{SIMULATED} {language}", [*_of_profiles(of, found, guarded=of_people)]
+
+
+def _played(export: Export) -> pd.DataFrame:
+    """Return the profiles of the conversations in the results."""
+    profiles = read_profiles(export.folder / "profiles.csv")
+    return profiles[profiles["profile"].isin(set(export.whole()["profile"]) - {""})]
+
+
+def _of_profiles(of: Of, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[dict[str, Any]]:
+    yield from _mean(of | {"characteristic": "age"}, profiles["age"], guarded=guarded)
+    yield from _count(of | {"characteristic": "age"}, _bands(profiles["age"]), guarded=guarded)
+    for name in OF_PROFILES:
+        yield from _count(of | {"characteristic": name}, _numbers(profiles[name]), guarded=guarded)
+    for factor in FACTORS:
+        if factor in profiles:
+            yield from _mean(of | {"characteristic": factor}, profiles[factor], guarded=guarded)
+
+
+def _of_people(export: Export) -> Iterator[dict[str, Any]]:
+    listed = people_in_results(export)
+    who = set(listed.loc[listed["track"] == "participant", "participant"])
+    answers, scores = answers_about_people(export), scales_about_people(export)
+    of: Of = {"seekers": PERSON, "language": POOLED}
+    for name, counts in _choices(answers[answers["participant"].isin(who)]).items():
+        yield from _count(of | {"characteristic": name}, counts, guarded=True)
+    for factor, values in _factors(scores[scores["participant"].isin(who)]).items():
+        yield from _mean(of | {"characteristic": factor}, values, guarded=True)
+
+
+def _choices(answers: pd.DataFrame) -> dict[str, "pd.Series[int]"]:
+    """Return how many people chose each answer, by characteristic."""
+    of_profile = answers[answers["instrument"] == PROFILE]
+    found = {name: _numbers(of_profile.loc[of_profile["item"] == item, "text"]) for name, item in ANSWERS.items()}
+    if found["age"].empty:  # two kinds of bands would tell more than each does
+        found["age"] = _bands(answers.loc[(answers["instrument"] == AGE[0]) & (answers["item"] == AGE[1]), "value"])
+    return found
+
+
+def _factors(scores: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the scores of the Big Five, of the first questionnaire that was answered."""
+    instrument = next((one for one in BIG_FIVE if (scores["instrument"] == one).any()), "")
+    answered = scores[scores["instrument"] == instrument]
+    return {factor: answered.loc[answered["item"] == letter, "value"] for letter, factor in LETTERS.items()}
+
+
+def _numbers(told: pd.Series) -> "pd.Series[int]":
+    """Return how often each value was told."""
+    values = told.astype(str).str.strip()
+    return values[values != ""].value_counts().sort_index()
+
+
+def _bands(told: pd.Series) -> "pd.Series[int]":
+    """Return the number of each band of ages, from the lowest that has somebody to the highest."""
+    lowest = (told.dropna().astype(float) // YEARS * YEARS).astype(int)
+    bands = range(lowest.min(), lowest.max() + 1, YEARS) if len(lowest) else ()
+    return pd.Series({f"{low}–{low + YEARS - 1}": int((lowest == low).sum()) for low in bands}, dtype=int)
+
+
+def _count(of: Of, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[dict[str, Any]]:
+    """Yield a row for each value; guarded, the rare ones are one row."""
+    total = int(counts.sum())
+    hidden = hidden_levels({str(value): int(count) for value, count in counts.items() if count}) if guarded else {}
+    for value, count in counts.items():
+        if value not in hidden and (count or not guarded):
+            yield Row(**of, value=str(value), n=total, count=int(count), share=count / total).cells()
+    if hidden:
+        yield _merge(of, total, int(counts[list(hidden)].sum()))
+
+
+def _merge(of: Of, total: int, count: int) -> dict[str, Any]:
+    row = Row(**of, value=OTHERS, n=total)
+    if count < FEWEST:
+        row.leave_out("count", "share", because=SMALL)
+        row.values["count"] = pd.NA  # the column's other numbers stay whole
+    else:
+        row.values |= {"count": count, "share": count / total}
+        row.add_notes(Note("rare_values_merged"))
+    return row.cells()
+
+
+def _mean(of: Of, told: pd.Series, *, guarded: bool) -> Iterator[dict[str, Any]]:
+    """Yield the row of a mean, if anything is known."""
+    values = told.dropna().astype(float)
+    if values.empty:
+        return
+    row = Row(**of, value="", n=len(values), count=pd.NA)
+    if guarded and len(values) < FEWEST:
+        row.leave_out("mean", "sd", because=SMALL)
+    else:
+        row.values["mean"] = float(values.mean())
+        row.compute("sd", lambda: _deviation(values))
+    yield row.cells()
+
+
+def _deviation(values: pd.Series) -> float:
+    if len(values) < 2:
+        raise Undefined("one_profile")
+    return float(values.std(ddof=1))
+
+
+TABLES = (
+    Table(
+        "seeker_profiles",
+        seeker_profiles,
+        COLUMNS,
+        METHODS,
+        heading=_("Characteristics of the seekers"),
+        section="seeker-profiles",
+        empty=_("Neither profiles.csv nor answers.csv describes the seekers."),
+    ),
+)

@@ -9,7 +9,7 @@ from typing import Any
 
 CONDITIONS = ("average", "worst_case")
 SIMULATED = "simulated"
-EVERYTHING = "*"  # all items, all purposes, all languages
+EVERYTHING = "*"  # all items, all purposes, all languages, all arms
 OWN_THINKER = "seeker"
 Row = Mapping[str, Any]
 
@@ -108,7 +108,7 @@ def outcomes_of(file: Path) -> Outcomes:
         open=courses(survival, "open"),
         emotion=courses(feelings, "mean"),
         stays=stays(survival),
-        costs=costs(tables.get("costs", [])),
+        costs=costs(row for row in tables.get("costs", []) if row["arm"] != EVERYTHING and pools_languages(row)),
     )
 
 

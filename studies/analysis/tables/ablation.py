@@ -10,6 +10,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
+from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
@@ -18,6 +19,7 @@ COLUMNS = [
     "condition",
     "setup",
     "arm",
+    "language",
     "item",
     "estimate",
     "low",
@@ -35,6 +37,7 @@ COLUMNS = [
 ]
 METHODS = {
     "estimate": _("final scores with the changed seeker minus those with the whole, paired by profile"),
+    "language": _("of the profiles; * pools all, and where there are several, each also has rows of its own"),
 }
 
 
@@ -50,12 +53,21 @@ def ablation(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     keys = ["condition", *GROUP, "item", "cluster"]
     whole = scores[scores["setup"] == ""].set_index(keys)[["score", "conversations"]].add_suffix("_whole")
     changed = scores[scores["setup"] != ""].join(whole, on=keys)
+    changed = changed.assign(language=changed["cluster"].map(_languages(export)))
+    languages = find_languages(changed)
     for (condition, setup), of_setup in changed.groupby(["condition", "setup"]):
         rows = []
         for key, group in of_setup.groupby([*GROUP, "item"]):
             of = dict(zip([*GROUP, "item"], map(str, key), strict=True))
-            rows.append(_row({"condition": condition, "setup": setup, **of}, group, bootstrap))
+            for language, kept in split_by_language(group, languages):
+                about = {"condition": condition, "setup": setup, "language": language}
+                rows.append(_row(about | of, kept, bootstrap))
         yield f"{condition} {setup}".lstrip(), rows
+
+
+def _languages(export: Export) -> pd.Series:
+    """Return the language of each profile, in which all its conversations are held."""
+    return export.chats.groupby("cluster")["language"].first()
 
 
 def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:

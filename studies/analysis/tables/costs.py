@@ -11,16 +11,33 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.table import Table
 
-COLUMNS = ["arm", "seekers", "purpose", "measure", "estimate", "low", "high", "n", "clusters", "method", "note"]
+COLUMNS = [
+    "arm",
+    "seekers",
+    "language",
+    "purpose",
+    "measure",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
 METHODS = {
     "estimate": _(
         "sums over all attempts of a conversation, failed ones too; mean over the conversations for which a model "
         "was asked for that purpose"
     ),
+    "arm": _("* is the mean over the conversations of all arms"),
+    "language": _("* pools all languages; where there are several, each also has rows of its own"),
 }
 EVERYTHING = "*"  # all purposes together
+ALL_ARMS = "*"
 COUNTS = ("calls", "failed_calls")
 UNKNOWN = {  # measure: the notes where it is unknown, of all conversations and of some
     "seconds": ("time_unknown", "time_unknown_of"),
@@ -38,17 +55,27 @@ def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
     answer of which a measure is not told is left out of that measure.
     """
     used = _by_conversation(export)
-    for arm, of_arm in used.groupby("arm"):
+    languages = find_languages(used)
+    for arm, of_arm in _arms(used):
         rows = []
         for (seekers, purpose), group in of_arm.groupby(["seekers", "purpose"]):
-            of = {"arm": arm, "seekers": seekers, "purpose": purpose}
-            rows += [_row(of | {"measure": measure}, group, bootstrap) for measure in MEASURES]
-        yield str(arm), rows
+            for language, kept in split_by_language(group, languages):
+                of = {"arm": arm, "seekers": seekers, "language": language, "purpose": purpose}
+                rows += [_row(of | {"measure": measure}, kept, bootstrap) for measure in MEASURES]
+        yield arm, rows
+
+
+def _arms(used: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield (arm, its rows), and all together where there are several."""
+    for arm, of_arm in used.groupby("arm"):
+        yield str(arm), of_arm
+    if used["arm"].nunique() > 1:
+        yield ALL_ARMS, used
 
 
 def _by_conversation(export: Export) -> pd.DataFrame:
     """Return one row per conversation × purpose, and EVERYTHING: sums of the MEASURES, nan where one is unknown."""
-    about = export.whole().rename(columns={"seeker_kind": "seekers"})[["arm", "seekers", "cluster"]]
+    about = export.whole().rename(columns={"seeker_kind": "seekers"})[["arm", "seekers", "language", "cluster"]]
     path = export.folder / "calls.csv"
     if not path.is_file():
         return about.iloc[:0].assign(purpose="")
@@ -58,7 +85,7 @@ def _by_conversation(export: Export) -> pd.DataFrame:
     for measure in UNKNOWN:
         calls[measure] = calls[measure].mask(failed & calls[measure].isna(), 0.0)
     calls = pd.concat([calls, calls.assign(purpose=EVERYTHING)])
-    keys = ["conversation", "arm", "seekers", "cluster", "purpose"]
+    keys = ["conversation", "arm", "seekers", "language", "cluster", "purpose"]
     grouped = calls.groupby(keys)[list(MEASURES)]
     return grouped.sum().mask(grouped.count().lt(grouped.size(), axis=0)).reset_index()
 

@@ -78,5 +78,16 @@ def test_costs_are_those_of_all_calls_and_of_replies(read):
     assert (costs.whole["seconds"].value, costs.replies["seconds"].value) == (9.0, 4.0)
 
 
+def test_all_arms_together_and_single_languages_are_left_to_the_report(read):
+    row = {"seekers": "simulated", "low": None, "high": None, "n": 2}
+    spent = row | {"purpose": "*", "measure": "seconds", "estimate": 9.0}
+    costs = [{**spent, "arm": arm, "language": language} for arm in ("a", "*") for language in ("*", "en")]
+    felt = row | {"arm": "a", "condition": "average", "source": "seeker", "item": "emotion_score", "statistic": "mean"}
+    trends = [felt | {"turn": 1, "estimate": 5.0, "language": language} for language in ("*", "en")]
+    outcomes = read(costs=costs, trends=trends)
+    assert [costs.arm for costs in outcomes.costs] == ["a"]
+    assert [len(course.points) for course in outcomes.emotion["a"]] == [1]
+
+
 def test_analysis_of_people_alone_has_none_of_it(read):
     assert read(arms=[{"arm": "a", "raters": "seeker"}]).is_empty()

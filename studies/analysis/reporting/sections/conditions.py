@@ -18,14 +18,17 @@ from studies.analysis.reporting.naming import (
     in_order,
     instrument_name,
     item_name,
+    language_name,
     raters_name,
     scale_name,
 )
-from studies.analysis.reporting.numbers import LEVEL, bounds, span, with_sign
+from studies.analysis.reporting.numbers import LEVEL, bounds, decimal, percent, span, with_sign
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
+from studies.analysis.tables.by_language import pooled_languages, shown_languages
 from studies.analysis.tables.conditions import CONDITIONS
 
+BOARD = ["arm", "condition", "language"]  # what tells the tables of an ablation's means apart
 STATISTICS = {  # of condition_effects.csv
     "condition_average": gettext_noop("worst case minus average"),
     "interaction": gettext_noop("does it depend on the arm? (F)"),
@@ -117,8 +120,10 @@ def ablation(results: Results) -> Section | None:
     if known.empty:
         return None
     heading = _("Effect of each behaviour of the seeker")
-    lacking = [prose(said)] if (said := remark_on_empty_rows(table)) else []
-    return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)])
+    lacking = [prose(said)] if (said := remark_on_empty_rows(pooled_languages(table))) else []
+    pooled = pooled_languages(known)
+    parts = [*_changes(pooled), *lacking, *_means(known), *_preferences(results.table("pairwise")), *_effects(pooled)]
+    return Section("ablation", heading, parts)
 
 
 def _changes(known: pd.DataFrame) -> Iterator[Part]:
@@ -137,6 +142,62 @@ def _changes(known: pd.DataFrame) -> Iterator[Part]:
             raters=raters_name(raters), scale=instrument_name(instrument)
         )
         yield Excerpt(f"ablation-{raters}-{instrument}", caption, with_names(wide.reset_index()))
+
+
+def _means(known: pd.DataFrame) -> Iterator[Part]:
+    """Yield the mean scores of the whole seeker and of each changed one, as a paper's table of ablations has them."""
+    for (raters, instrument, moment), rows in shown_languages(known).groupby(["raters", "instrument", "moment"]):
+        boards = [_board(found, dict(zip(BOARD, key, strict=True))) for key, found in rows.groupby(BOARD)]
+        caption = _("Mean scores with the whole seeker and with each changed one, as rated by {raters} ({scale})")
+        yield Excerpt(
+            f"ablation-means-{raters}-{instrument}",
+            caption.format(raters=raters_name(raters), scale=scale_name(instrument, moment)),
+            _in_words(pd.concat(boards), instrument),
+            _("The whole seeker's means are over the profiles that the changed seeker with most profiles met."),
+        )
+
+
+def _board(rows: pd.DataFrame, of: Mapping[str, object]) -> pd.DataFrame:
+    """Return the means of the whole seeker and of each changed one, by item, with the number of profiles."""
+    changed = rows.pivot(index="setup", columns="item", values="changed")
+    profiles = rows.groupby("setup")["clusters"].max()
+    most = rows[rows["setup"] == profiles.idxmax()].set_index("item")["whole"]
+    board = pd.concat([most.to_frame(_("whole seeker")).T, changed])
+    return board.assign(**of, profiles=[profiles.max(), *profiles]).rename_axis("setup").reset_index()
+
+
+def _in_words(board: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    about = [*BOARD, "setup"] if board["language"].nunique() > 1 else ["arm", "condition", "setup"]
+    items = in_order(instrument, [name for name in board if name not in (*BOARD, "setup", "profiles")])
+    named = with_names(board[about])
+    if "language" in named:
+        named = named.assign(language=named["language"].map(language_name))
+    scores = board[items].map(decimal).rename(columns=partial(item_name, instrument))
+    return pd.concat([named, scores, board["profiles"]], axis=1)
+
+
+def _preferences(pairwise: pd.DataFrame) -> Iterator[Part]:
+    """Yield how often the whole seeker was preferred to each changed one, as Figure 5 of EmoHarbor."""
+    known = pairwise[pairwise["win"].notna()] if len(pairwise) else pairwise
+    rows = [row for one in known.to_dict("records") if (row := _against_whole(one))]
+    if rows:
+        caption = _("Whole seeker against each changed one, side by side: shares of the verdicts")
+        yield Excerpt("ablation-preferences", caption, with_names(pd.DataFrame(rows)).drop(columns="instrument"))
+
+
+def _against_whole(row: Mapping[Any, Any]) -> dict[str, object] | None:
+    """Return the verdicts seen from the whole seeker; None where these two are not a whole seeker and its ablation."""
+    sides = {"contestant_a": ("win", "loss"), "contestant_b": ("loss", "win")}
+    for (whole, (won, lost)), changed in zip(sides.items(), reversed(sides), strict=True):
+        if str(row[changed]).startswith(f"{row[whole]} ("):
+            of = {name: row[name] for name in ("question", "raters", "instrument")}
+            shares = {"win": row[won], "tie": row["tie"], "loss": row[lost]}
+            return {"setup": _setup(row[changed]), **of, **{k: percent(v) for k, v in shares.items()}, "n": row["n"]}
+    return None
+
+
+def _setup(contestant: str) -> str:
+    return contestant.partition(" (")[2].removesuffix(")")
 
 
 def _effects(known: pd.DataFrame) -> Iterator[Part]:

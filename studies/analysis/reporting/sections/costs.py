@@ -1,13 +1,19 @@
 """The costs of a conversation."""
 
+from functools import partial
+
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.excerpts import with_names
+from studies.analysis.reporting.naming import language_name, seekers_name
+from studies.analysis.reporting.numbers import decimal
 from studies.analysis.reporting.parts import Excerpt, Section, prose
+from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables import costs as measures
+from studies.analysis.tables.by_language import pooled_languages, shown_languages
 
 PURPOSES = {
     measures.EVERYTHING: gettext_noop("total"),
@@ -30,14 +36,47 @@ def costs(results: Results) -> Section | None:
             "cell is unknown, for example where there is no price."
         )
     )
-    excerpt = Excerpt("costs", _("Means per conversation, as Table 4 of EmoHarbor"), by_purpose(table))
-    return Section("costs", _("Cost of a conversation"), [told, excerpt])
+    caption = _("Cost of a conversation with each arm, as Table 4 of EmoHarbor")
+    known = _("All arms: the mean over the conversations of which the value is known.")
+    several = (table["arm"] == measures.ALL_ARMS).any()
+    by_model = by_arm(table, describe_arms(results.export)["model"])
+    whole = Excerpt("costs-by-arm", caption, by_model, known if several else "")
+    parts = Excerpt("costs", _("Means per conversation, by purpose"), by_purpose(table))
+    return Section("costs", _("Cost of a conversation"), [told, whole, parts])
+
+
+def by_arm(table: pd.DataFrame, models: "pd.Series[str]") -> pd.DataFrame:
+    """Return the costs of all purposes as Table 4 of arXiv:2601.01530, the mean over all arms at the end."""
+    whole = shown_languages(table[table["purpose"] == measures.EVERYTHING])
+    wide = _pivot(whole, ["seekers", "language", "arm"])
+    wide = wide.sort_values("arm", key=lambda arms: arms == measures.ALL_ARMS, kind="stable")
+    wide = wide.sort_values(["seekers", "language"], kind="stable")
+    told = pd.DataFrame(
+        {
+            "seekers": wide["seekers"].map(seekers_name),
+            "language": wide["language"].map(language_name),
+            "arm": wide["arm"].replace(measures.ALL_ARMS, _("all arms")),
+            "model": [models.get(arm, "") for arm in wide["arm"]],
+            "seconds": wide["seconds"].map(partial(decimal, digits=1)),
+            "thousand_input_tokens": (wide["input_tokens"] / 1000).map(decimal),
+            "thousand_output_tokens": (wide["output_tokens"] / 1000).map(decimal),
+            "cost": wide["cost"].map(partial(decimal, digits=4)),
+            "conversations": wide["conversations"],
+        }
+    )
+    same = [name for name in ("seekers", "language") if told[name].nunique() < 2]
+    return told.drop(columns=same if told["model"].any() else [*same, "model"])
 
 
 def by_purpose(table: pd.DataFrame) -> pd.DataFrame:
-    """Return costs as Table 4 of arXiv:2601.01530, with a line for each purpose."""
-    keys = ["arm", "seekers", "purpose"]
-    wide = table.pivot(index=keys, columns="measure", values="estimate")
-    conversations = table[table["measure"] == "calls"].set_index(keys)["n"]
-    wide = wide[list(measures.MEASURES)].rename_axis(None, axis=1).assign(conversations=conversations).reset_index()
+    """Return costs with a line for each arm and purpose."""
+    rows = pooled_languages(table[table["arm"] != measures.ALL_ARMS])
+    wide = _pivot(rows, ["arm", "seekers", "purpose"])
     return with_names(wide).assign(purpose=[_(PURPOSES[key]) if key in PURPOSES else key for key in wide["purpose"]])
+
+
+def _pivot(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return one row for each of the keys, with the measures and the number of conversations."""
+    wide = rows.pivot(index=keys, columns="measure", values="estimate")
+    conversations = rows[rows["measure"] == "calls"].set_index(keys)["n"]
+    return wide[list(measures.MEASURES)].rename_axis(None, axis=1).assign(conversations=conversations).reset_index()

@@ -295,7 +295,7 @@ def test_profiles_are_not_called_people(folder: Path) -> None:
 
 
 def test_purposes_of_calls_have_names(folder: Path) -> None:
-    of = {"arm": "a", "seekers": "person", "n": 9, "estimate": 1.0}
+    of = {"arm": "a", "seekers": "person", "language": "*", "n": 9, "estimate": 1.0}
     measures = ("seconds", "input_tokens", "output_tokens", "cost", "calls", "failed_calls")
     rows = [of | {"purpose": purpose, "measure": name} for purpose in ("*", "reply") for name in measures]
     assert small(costs(results_of(folder, costs=rows)))["costs"].frame["purpose"].tolist() == [

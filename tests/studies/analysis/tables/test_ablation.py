@@ -8,6 +8,10 @@ import pytest
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from studies.analysis.reporting.drawing import style
+from studies.analysis.reporting.parts import Excerpt
+from studies.analysis.reporting.sections.conditions import ablation as ablation_section
+from studies.analysis.run import compute
 from studies.analysis.tables.ablation import COLUMNS, ablation
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.conditions import conditions
@@ -74,3 +78,70 @@ def test_results_count_ratings_of_ablations_and_say_where_they_are(tmp_path: Pat
     summary = analyse(write_benchmark(tmp_path / "export", profiles=3, seed=5), tmp_path / "out", bootstrap=20)
     assert summary.ratings == 3 * 3 * 2 * 2
     assert "Ratings of seekers that were changed for an ablation are only in ablation.csv." in summary.warnings
+
+
+def in_two_languages(folder: Path) -> Path:
+    chats = pd.read_csv(folder / "conversations.csv", dtype=str, keep_default_na=False)
+    chats["language"] = chats["profile"].map(lambda profile: "en" if profile < "S002" else "zh")
+    chats.to_csv(folder / "conversations.csv", index=False)
+    return folder
+
+
+def test_languages_of_profiles_have_rows_of_their_own(tmp_path: Path) -> None:
+    table = table_of(in_two_languages(write_benchmark(tmp_path / "export", profiles=5, seed=5)))
+    kind = table.query("arm == 'kind' and item == 'care'").set_index("language")
+    assert kind["clusters"].to_dict() == {"*": 5, "en": 2, "zh": 3}
+    assert kind.loc["*", "estimate"] == pytest.approx(
+        (2 * kind.loc["en", "estimate"] + 3 * kind.loc["zh", "estimate"]) / 5
+    )
+
+
+def excerpts_of(folder: Path) -> dict[str, pd.DataFrame]:
+    with style():
+        section = ablation_section(compute(load(folder), Bootstrap(20, 1), lambda *_: None, ["ablation", "pairwise"]))
+    assert section is not None
+    return {part.name: part.frame for part in section.parts if isinstance(part, Excerpt)}
+
+
+def test_report_has_the_whole_seeker_above_each_changed_one_by_language(tmp_path: Path) -> None:
+    folder = in_two_languages(write_benchmark(tmp_path / "export", profiles=5, seed=5))
+    board = excerpts_of(folder)["ablation-means-simulated_seeker-ten"]
+    assert board["setup"].tolist() == ["whole seeker", "without resistance"] * 6
+    assert board["language"].tolist() == ["English", "English", "Chinese", "Chinese"] * 3
+    assert board["profiles"].tolist() == [2, 2, 3, 3] * 3
+    table = table_of(folder).set_index(["arm", "language", "item"])
+    row = table.loc["kind", "zh", "care"]
+    assert board.loc[board["language"] == "Chinese", "care"].tolist()[:2] == [
+        f"{row['whole']:.2f}",
+        f"{row['changed']:.2f}",
+    ]
+
+
+def test_report_has_no_language_where_there_is_one(tmp_path: Path) -> None:
+    board = excerpts_of(write_benchmark(tmp_path / "export", profiles=3, seed=5))["ablation-means-simulated_seeker-ten"]
+    assert board.columns.tolist() == ["arm", "condition", "setup", "care", "safety", "All items", "profiles"]
+
+
+def test_report_tells_how_often_the_whole_seeker_was_preferred(tmp_path: Path) -> None:
+    """On whichever side it was shown, and of whole seekers and their own ablations alone."""
+    folder = write_benchmark(tmp_path / "export", profiles=4, seed=5)
+    assert "ablation-preferences" not in excerpts_of(folder)
+    chat = "kind-S00{number}-{condition}-{setup}".format
+    rows = []
+    for number, verdict in enumerate(["a", "b", "a", "tie"]):  # the whole seeker is a, then b
+        sides = [chat(number=number, condition="worst_case", setup=setup) for setup in ("", "without resistance")]
+        sides = sides[::-1] if number % 2 else sides
+        rows.append((*sides, verdict))
+        rows.append((chat(number=number, condition="average", setup=""), sides[0], "b"))
+    names = ("conversation_a", "conversation_b", "verdict")
+    usual = {"rater": "R", "rater_kind": "reviewer", "question": "human", "shown_first": "a", "instrument": "two"}
+    pairs = [usual | {"pair": f"{n}"} | dict(zip(names, row, strict=True)) for n, row in enumerate(rows)]
+    write_table(folder, "pairs", pairs)
+    [row] = excerpts_of(folder)["ablation-preferences"].to_dict("records")
+    assert {name: row[name] for name in ("setup", "win", "tie", "loss", "n")} == {
+        "setup": "without resistance",
+        "win": "75 %",
+        "tie": "25 %",
+        "loss": "0 %",
+        "n": 4,
+    }

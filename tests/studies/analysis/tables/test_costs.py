@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,10 @@ import pytest
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from studies.analysis.reporting.drawing import style
+from studies.analysis.reporting.parts import Excerpt
+from studies.analysis.reporting.sections.costs import costs as costs_section
+from studies.analysis.run import compute
 from studies.analysis.tables.costs import COLUMNS, MEASURES, costs
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import frame_of
@@ -51,7 +55,7 @@ def test_planted_costs_come_back_for_each_arm_and_purpose(tmp_path: Path) -> Non
         assert by_measure(of_arm, "reply")["calls"] == pytest.approx(mean + 1)
         assert by_measure(of_arm, "reply")["failed_calls"] == 1
         assert by_measure(of_arm, "*")["seconds"] == pytest.approx(4 * mean)
-    assert set(table["n"]) == {20, 0}
+    assert set(table.loc[table["arm"] != "*", "n"]) == {20, 0}
     row = table.query("arm == 'mild' and purpose == 'reply' and measure == 'seconds'").iloc[0]
     assert row["low"] < row["estimate"] < row["high"]
     assert row["clusters"] == 10
@@ -111,7 +115,51 @@ def test_report_has_a_line_for_each_purpose_as_the_papers_table(tmp_path: Path) 
     folder = write_benchmark(tmp_path / "export", profiles=3, seed=5)
     analyse(folder, tmp_path / "out", bootstrap=20)
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
+    assert "ArmSecondsInput tokens (thousands)Output tokens (thousands)CostConversations" in text
     assert "ArmSeekersPurposeSecondsInput tokensOutput tokensCostCallsFailed callsConversations" in text
     thinker = by_measure(table_of(folder).query("arm == 'kind'"), "thinker")
     numbers = (f"{thinker[name]:.3f}" for name in ("seconds", "input_tokens", "output_tokens"))
     assert "kindsimulated seekersThinker" + "".join(numbers) in text
+
+
+def test_all_arms_together_are_the_mean_over_their_conversations(tmp_path: Path) -> None:
+    table = table_of(write_benchmark(tmp_path / "export", profiles=4, seed=5))
+    calls = table[(table["purpose"] == "*") & (table["measure"] == "calls")].set_index("arm")
+    of_arms = calls.drop(index="*")
+    assert calls.loc["*", "n"] == of_arms["n"].sum()
+    assert calls.loc["*", "estimate"] == pytest.approx((of_arms["estimate"] * of_arms["n"]).sum() / of_arms["n"].sum())
+
+
+def spoken(folder: Path, languages: Sequence[str]) -> Path:
+    """The conversations of `called` in these languages."""
+    chats = [{"conversation": f"C{n}", "arm": "a", "language": language} for n, language in enumerate(languages)]
+    write_table(folder, "conversations", chats)
+    return folder
+
+
+def test_languages_have_rows_of_their_own_where_there_are_two(export_of: ExportOf) -> None:
+    calls = [{}, {"conversation": "C1", "total_ms": 4500}]
+    table = table_of(spoken(called(export_of, calls), ["en", "zh"]))
+    seconds = table[(table["purpose"] == "*") & (table["measure"] == "seconds")].set_index("language")["estimate"]
+    assert seconds.to_dict() == {"*": 3, "en": 1.5, "zh": 4.5}
+    assert set(table_of(spoken(called(export_of, calls), ["en", "en"]))["language"]) == {"*"}
+
+
+def test_report_has_a_line_for_each_arm_and_language_and_the_mean_over_all_arms(tmp_path: Path) -> None:
+    folder = write_benchmark(tmp_path / "export", profiles=4, seed=5)
+    chats = pd.read_csv(folder / "conversations.csv", dtype=str, keep_default_na=False)
+    chats["language"] = chats["profile"].map(lambda profile: "en" if profile < "S002" else "zh")
+    chats.to_csv(folder / "conversations.csv", index=False)
+    results = compute(load(folder), Bootstrap(20, 1), lambda *_: None, ["costs"])
+    with style():
+        section = costs_section(results)
+    assert section is not None
+    frame = next(part.frame for part in section.parts if isinstance(part, Excerpt) and part.name == "costs-by-arm")
+    lines = ["kind", "mild", "stern", "all arms"]
+    assert frame[["language", "arm"]].to_numpy().tolist() == [
+        [of, arm] for of in ("English", "Chinese") for arm in lines
+    ]
+    table = results.table("costs").set_index(["arm", "language", "purpose", "measure"])["estimate"]
+    assert frame.iloc[0]["seconds"] == f"{table['kind', 'en', '*', 'seconds']:.1f}"
+    assert frame.iloc[-1]["thousand_input_tokens"] == f"{table['*', 'zh', '*', 'input_tokens'] / 1000:.2f}"
+    assert set(frame["cost"]) == {"–"}

@@ -199,7 +199,9 @@ def _together(means: pd.DataFrame) -> Iterator[Part]:
 
 
 def _of_several_items(means: pd.DataFrame) -> "pd.Series[bool]":
-    return means.groupby(["instrument", "moment"])["item"].transform("nunique") > 1
+    """Return which rows are of a scale of several items; feelings of two sources have no scale in common."""
+    several = means.groupby(["instrument", "moment"])["item"].transform("nunique") > 1
+    return several & ~means["item"].isin(EMOTIONS)
 
 
 def _all_items(

@@ -89,3 +89,17 @@ def test_a_scale_of_one_item_keeps_its_figure_by_arm(export_of: ExportOf) -> Non
     assert section is not None
     [drawn] = figures_of(section.parts)
     assert drawn.title.startswith("Problem resolution over the turns")
+
+
+def test_feelings_of_an_import_and_of_a_thinker_are_drawn_apart(export_of: ExportOf) -> None:
+    folder = export_of([{"conversation": "C", "arm": "amber", "score": 3}])
+    turns = [{"conversation": "C", "turn": turn, "role": "seeker", "text": "-", "emotion": 40} for turn in (1, 2)]
+    write_table(folder, "turns", turns)
+    states = [{"conversation": "C", "turn": turn, "source": "J", "emotion_score": 1 + turn} for turn in (1, 2)]
+    write_table(folder, "states", states)
+    section = section_of(folder)
+    assert section is not None
+    assert [drawn.title.partition(" over the turns")[0] for drawn in figures_of(section.parts)] == [
+        "emotion as imported",
+        "supposed emotion",
+    ]

@@ -25,6 +25,8 @@ PURE = (
     "dialogue/frames.py",
     "dialogue/judges",
     "dialogue/seekers",
+    "dialogue/identifying.py",
+    "dialogue/redaction.py",
     "dialogue/prices.py",
     "dialogue/documents.py",
     "dialogue/languages.py",

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+from dialogue.identifying import HAN, TOKEN
 from dialogue.judges.parsing import last_verdict
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.seekers.behaviours import Condition
 from dialogue.seekers.components import MARKED
-from dialogue.seekers.identifying import HAN, TOKEN
 from dialogue.seekers.profiles import Profile, hidden_parts
 from dialogue.seekers.reading import Unread, Utterance
 

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from django.utils.translation import gettext_noop
 
+from dialogue.identifying import HAN, has_name, identifiers_in, names_in, runs
 from dialogue.safety.screening import pattern_level
 from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.gates import persona_contradictions
-from dialogue.seekers.identifying import HAN, has_name, identifiers_in, names_in, runs
 from dialogue.seekers.profiles import BIG_FIVE, Profile, as_content
 from dialogue.seekers.reading import Utterance
 

@@ -7,8 +7,8 @@ from typing import Any
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.judge import Ask, Scores, Way
 from dialogue.judges.parsing import Unscored
-from dialogue.judges.redaction import MARK
 from dialogue.judges.schemas import Explaining, Schema, with_format
+from dialogue.redaction import MARK
 
 
 @dataclass(frozen=True)

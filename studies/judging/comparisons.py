@@ -16,13 +16,13 @@ from dialogue.jobs.store import Planned, Wanted
 from dialogue.judges.judge import Scores, ask_judgement
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages
-from dialogue.judges.redaction import Redaction, mark_version
 from dialogue.judges.schemas import build_scores_format
 from dialogue.languages import CODES
 from dialogue.models import Call, Job, JobItem
 from dialogue.prompts import Prompts
 from dialogue.providers.base import Message
 from dialogue.providers.registry import model_for
+from dialogue.redaction import Redaction, mark_version
 from studies.design.spec import ArmSpec
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import load

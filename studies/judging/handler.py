@@ -10,12 +10,12 @@ from dialogue.judges import probes
 from dialogue.judges.judge import Scores, Way, add_reminder, ask_judgement, ask_state
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import InnerState, thinker_messages
-from dialogue.judges.redaction import mark_version
 from dialogue.judges.schemas import Schema, build_state_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
 from dialogue.prompts import Prompts
 from dialogue.providers.registry import model_for
+from dialogue.redaction import mark_version
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
 from studies.judging.asking import Result, get_askers, get_ledger_note, with_form

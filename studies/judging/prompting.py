@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from dialogue.judges import fields, probes
 from dialogue.judges.probes import Asked
 from dialogue.judges.prompts import JudgedItem
-from dialogue.judges.redaction import mark_version
 from dialogue.judges.schemas import Schema, build_scores_format
 from dialogue.judges.strategies import get_strategy
 from dialogue.providers.base import Message
+from dialogue.redaction import mark_version
 from studies.instruments.definitions import Questionnaire
 from studies.judging.items import judged_items, scope_of
 from studies.judging.material import Material

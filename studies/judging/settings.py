@@ -5,7 +5,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dialogue.judges import probes, redaction, schemas
+from dialogue import redaction
+from dialogue.judges import probes, schemas
 from dialogue.judges.strategies import get_strategy
 from dialogue.languages import CODES
 from dialogue.prompts import DEFAULTS, Prompts

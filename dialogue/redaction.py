@@ -1,4 +1,4 @@
-"""Removal of what tells who somebody is from a conversation, before it is sent to a judge. Pure.
+"""Removal of what tells who somebody is from a conversation, before others read it. Pure.
 
 Taken out are e-mail and internet addresses, accounts and numbers of documents, telephone numbers and whatever else is
 as long a number, postal addresses, and the names that are known. Dates, places, and names of others stay: what is said
@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
+from dialogue.identifying import Place, places_in
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.seekers.identifying import Place, places_in
 
 VERSION = "1"  # of what is found and what stands in its place
 MARK = "redacted"
-FILE = Path(__file__).resolve().parents[2] / "fixtures" / "redaction.json"
+FILE = Path(__file__).resolve().parents[1] / "fixtures" / "redaction.json"
 
 
 @cache

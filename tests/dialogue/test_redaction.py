@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.judges.redaction import Redaction, get_stand_ins, mark_version, redact
+from dialogue.redaction import Redaction, get_stand_ins, mark_version, redact
 
 SENTENCES = ("I told her {} and went home.", "{}", "我跟她说过{}，然后就回家了。", "（{}）", "First.\n  {}\n\nThen.")
 STAND_INS = {language: set(words.values()) for language, words in get_stand_ins().items()}

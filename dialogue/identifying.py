@@ -78,7 +78,7 @@ def identifiers_in(text: str) -> Iterator[tuple[Identifier, str]]:
 def places_in(text: str, names: Sequence[str] = ()) -> list[Place]:
     """Return the places of everything that `identifiers_in` finds and of `names`, in the order of the text. Some may
     overlap."""
-    plain, origins = _normalise_with_origins(text)
+    plain, origins = normalise_with_origins(text)
     spans = [(kind, *_trimmed_span(match)) for kind, match in _identifier_matches(plain)]
     found = [Place(kind, origins[start], origins[end - 1] + 1) for kind, start, end in spans]
     found += [place for name in names for place in _places_of_name(text, plain, origins, _normalise(name))]
@@ -205,7 +205,7 @@ def _fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def _normalise_with_origins(text: str) -> tuple[str, list[int]]:
+def normalise_with_origins(text: str) -> tuple[str, list[int]]:
     """Return the normalised text and for each of its characters the place in `text` that it comes from."""
     signs: list[str] = []
     origins: list[int] = []

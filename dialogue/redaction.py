@@ -1,8 +1,8 @@
 """Removal of what tells who somebody is from a conversation, before others read it. Pure.
 
-Taken out are e-mail and internet addresses, accounts and numbers of documents, telephone numbers and whatever else is
-as long a number, postal addresses, and the names that are known. Dates, places, and names of others stay: what is said
-in a conversation would be lost with them.
+Before a judge reads it, e-mail and internet addresses are taken out, accounts and numbers of documents, telephone
+numbers and whatever else is as long a number, postal addresses, and the names that are known. Dates, places, and names
+of others stay: what is said in a conversation would be lost with them. Before it is published, they are taken out too.
 """
 
 import json
@@ -12,11 +12,14 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
-from dialogue.identifying import Place, places_in
+from dialogue.identifying import places_in
 from dialogue.judges.prompts import InnerState, JudgedTurn
+from dialogue.whereabouts import Find, Names, finds_in
 
 VERSION = "1"  # of what is found and what stands in its place
+RELEASE_VERSION = "1"  # the same, for texts that are published
 MARK = "redacted"
+BEFORE_JUDGES = ("email", "url", "account", "phone", "street", "name")
 FILE = Path(__file__).resolve().parents[1] / "fixtures" / "redaction.json"
 
 
@@ -55,28 +58,36 @@ def mark_version(version: str, counts: Mapping[str, int]) -> str:
 @lru_cache(maxsize=4096)  # the turns of a conversation come again with each questionnaire about it
 def redact(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple[str, ...]]:
     """Return the text with something in the place of each find, and the kinds of the finds in their order."""
+    found = [place for place in places_in(text, names) if place.kind in BEFORE_JUDGES]
+    return replace_finds(text, [Find(*place) for place in found], language)
+
+
+def redact_for_release(text: str, names: Names, language: str) -> tuple[str, tuple[str, ...]]:
+    """Return the same as `redact`, of more kinds: also names of others, places, institutions, dates and numbers."""
+    return replace_finds(text, finds_in(text, names), language)
+
+
+def replace_finds(text: str, finds: Sequence[Find], language: str) -> tuple[str, tuple[str, ...]]:
     words = get_stand_ins()[language]
     kept, kinds, end = [], [], 0
-    for place in merge_overlaps(
-        [place for place in places_in(text, names) if place.kind in words and is_identifying(place, text)]
-    ):
-        kept += [text[end : place.start], words[place.kind]]
-        kinds.append(place.kind)
-        end = place.end
+    for find in merge_overlaps([find for find in finds if is_identifying(find, text)]):
+        kept += [text[end : find.start], words[find.kind]]
+        kinds.append(find.kind)
+        end = find.end
     return "".join([*kept, text[end:]]), tuple(kinds)
 
 
-def is_identifying(place: Place, text: str) -> bool:
+def is_identifying(find: Find, text: str) -> bool:
     """Return whether the find counts. Without capitals an English address cannot be told from "2 hours I drive"."""
-    return place.kind != "street" or not text[place.start : place.end].islower()
+    return find.kind != "street" or not text[find.start : find.end].islower()
 
 
-def merge_overlaps(places: Sequence[Place]) -> list[Place]:
+def merge_overlaps(finds: Sequence[Find]) -> list[Find]:
     """Return the finds with overlapping ones as one, of the kind of the first."""
-    found: list[Place] = []
-    for place in places:
-        if found and place.start < found[-1].end:
-            found[-1] = found[-1]._replace(end=max(found[-1].end, place.end))
+    found: list[Find] = []
+    for find in finds:
+        if found and find.start < found[-1].end:
+            found[-1] = found[-1]._replace(end=max(found[-1].end, find.end))
         else:
-            found.append(place)
+            found.append(find)
     return found

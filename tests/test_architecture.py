@@ -27,6 +27,7 @@ PURE = (
     "dialogue/seekers",
     "dialogue/identifying.py",
     "dialogue/redaction.py",
+    "dialogue/whereabouts.py",
     "dialogue/prices.py",
     "dialogue/documents.py",
     "dialogue/languages.py",

@@ -135,7 +135,11 @@ RELATIVES = (
     "男朋友|女朋友|男友|女友|朋友|闺蜜|老公|老婆|丈夫|妻子|对象|前任|前男友|前女友|同事|室友|舍友|同学|同桌|领导|老板|上司|主管|经理"
     "|导师|班主任|儿子|女儿|孩子|弟弟|妹妹|哥哥|姐姐|表哥|表姐|表弟|表妹|堂哥|堂姐|邻居|学长|学姐|学弟|学妹|师兄|师姐|客户|医生"
 )
-AFTER = r"(?=[，。！？、；：,.!?;:\s（）()“”]|$|[的也就都在说和跟对把被给让总是又还要想去来不没很今昨刚才最常经已这那])"
+AFTER = (
+    r"(?=[，。！？、；：,.!?;:\s（）()“”]|$|[的也就都在说和跟对把被给让总是又还要想去来不没很今昨刚才最常经已这那走离死打骂吼哭笑病"
+    "出跑回住突为因向竟居却便帮陪约请等爱喜觉认知结怀发看听教带拿抢借欠骗追甩提劝拒嫌怪怨烦讨用做当考每有早晚])"
+)
+GIVEN = f"(?:(?![的了在是和跟说对总也都就又还要想去来不没很把被给让因所一])[{HAN}])"  # a sign of a given name
 ORDINARY_BODY = re.compile(
     "送|意外|关|重点|普通|外地|当地|本地|附近|全国|小型|大型|国有|民营|外资|联网|私立|公立|儿童|人民|其他|上市|创业|外贸|精神|专科|中心|综合"
     "|三甲|市区|城区|小区|名牌|好|老年|孩子|儿子|女儿|朋友|同事|老师|学生|爸|妈|父母|老公|老婆|离开|辞|入职|面试|毕业|同一|别|咱|自己"
@@ -186,9 +190,7 @@ CHINESE: Sequence[tuple[Kind, re.Pattern[str], re.Pattern[str] | None]] = (
     ),
     (
         "name",
-        re.compile(
-            rf"(?:{RELATIVES})([{SURNAMES}](?:(?![的了在是和跟说对总也都就又还要想去来不没很把被给让因所一])[{HAN}]){{1,2}}?){AFTER}"
-        ),
+        re.compile(rf"(?:{RELATIVES})([{SURNAMES}]{GIVEN}{{1,2}}?{AFTER}|[{SURNAMES}]{GIVEN}{{2}})"),
         NO_SURNAMES,
     ),
     ("date", re.compile(rf"((?:19|20)\d\d ?年 ?(?:{NUMBERED} ?月 ?{NUMBERED} ?[日号]))"), None),
@@ -221,8 +223,10 @@ MONTHS_AND_WORDS = re.compile(r"\b(?:may|march|mar)$|^(?:may|march|mar)\b")
 
 def finds_in(text: str, names: Names) -> list[Find]:
     """Return the places of everything that could tell who somebody is, in the order of the text. Some may overlap."""
-    found = [Find(place.kind, place.start, place.end) for place in places_in(text, names.given)]
+    places = [Find(*place) for place in places_in(text, names.given)]
+    found = [find for find in places if find.kind != "name"]
     found += chain(_written(text), _folded(text), _chinese(text), _known(text), _heard(text, names.heard))
+    found += [find for find in places if find.kind == "name"]  # the kind of the first of several counts: a town is one
     return sorted(found, key=lambda find: (find.start, -find.end))
 
 

@@ -43,7 +43,8 @@ KEYS = {
     "model": "the supporter's model, as the study names it",
     "condition": "how hard a played seeker is to help; empty for others",
     "role_card": "the role card that a counsellor played; empty for others",
-    "profile": "the person's own answers: keys of chosen options, and free texts after masking. Without a nickname",
+    "profile": "the person's own answers: keys of chosen options, and free texts after masking. Without names, "
+    "and without a gender in own words",
     "profile_redacted": "the free texts of the profile in which something was masked",
     "big_five": "means of the person's answers, 1 to 5; empty where they were not asked",
     "turns": "a list: `number`, `seeker` and `supporter` (texts as they were shown, after masking; `supporter` is "
@@ -92,6 +93,8 @@ class Published:
             self.masked_texts += sum(turn["seeker_redacted"] + turn["supporter_redacted"] for turn in record["turns"])
             for key, counter in self.by.items():
                 counter[record[key]] += 1
+            self.answered.setdefault("profile", set()).update(record["profile"])
+            self.answered.setdefault("emotion_checkin", set()).update(*record["emotion"].values())
             for rating in record["ratings"]:
                 self.answered.setdefault(rating["instrument"], set()).update(rating["scores"])
 
@@ -119,7 +122,7 @@ def write_card(facts: Facts, published: Published, codebook: Sequence[Questionna
         conversations_part(facts, published),
         masking_part(published),
         keys_part(),
-        *(questionnaire_part(one, published.answered.get(one.id)) for one in codebook),
+        *(questionnaire_part(one, published.answered[one.id]) for one in codebook),
     )
     return "\n".join(line for part in parts for line in (*part, ""))
 
@@ -189,10 +192,10 @@ def keys_part() -> Iterator[str]:
     yield from table(("key", "meaning"), {f"`{key}`": meaning for key, meaning in KEYS.items()})
 
 
-def questionnaire_part(questionnaire: Questionnaire, items: set[str] | None) -> Iterator[str]:
-    """Return the items of a questionnaire; `items` are those that occur, None for all."""
+def questionnaire_part(questionnaire: Questionnaire, items: set[str]) -> Iterator[str]:
+    """Yield the questionnaire's name and those of its items that occur."""
     yield f"## {in_english(questionnaire.title)} (`{questionnaire.id}`, version {questionnaire.version})"
-    wanted = [item for item in questionnaire.items if items is None or item.key in items]
+    wanted = [item for item in questionnaire.items if item.key in items]
     yield from table(
         ("item", "question", "values"), {f"`{one.key}`": (in_english(one.text), range_of(one)) for one in wanted}
     )

@@ -23,7 +23,6 @@ from studies.models import Study
 DIALOGUES, CARD, CHECK = "dialogues.jsonl", "README.md", "check.json"
 FILES = (DIALOGUES, CARD, CHECK)
 KEY_BYTES = 8
-OF_PEOPLE = ("profile", "emotion_checkin")  # explained on the card beside the rating scales
 
 
 class NothingToRelease(Exception):
@@ -108,8 +107,7 @@ def facts_of(study: Study, counts: Counts) -> Facts:
 
 
 def questionnaires(published: Published) -> list[Questionnaire]:
-    ours = instrument_ids()
-    return [load(key) for key in (*OF_PEOPLE, *sorted(published.answered)) if key in ours]
+    return [load(key) for key, items in published.answered.items() if items and key in instrument_ids()]
 
 
 def hashes(folder: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from studies.seeker_profiles.source import BIG_FIVE_INSTRUMENTS, DECLINED, kind_
 AT_ONCE = 50  # people in memory
 DECIMALS = 2
 BEFORE, AFTER = "pre", "post"
+NOT_PUBLISHED = (*LEFT_OUT, "gender_self_described")  # in a small group few say the same
 NOBODYS = {SeekerKind.IMPORTED: LeftOut.IMPORTED, SeekerKind.SIMULATED: LeftOut.SIMULATED}
 
 
@@ -163,7 +164,7 @@ def profile_of(person: Participation, responses: Iterable[Response]) -> tuple[di
     choices, texts = {}, {}
     for item in load("profile").items:
         answer = given.get(item.key)
-        if item.key in LEFT_OUT or answer is None or answer in ("", *DECLINED):
+        if item.key in NOT_PUBLISHED or answer is None or answer in ("", *DECLINED):
             continue
         if item.type == "text":
             text = kind_of_work(str(answer), language) if item.key == "occupation" else str(answer)

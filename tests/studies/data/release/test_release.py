@@ -83,7 +83,8 @@ def all_words(folder: Path) -> str:
 
 def test_a_conversation_is_a_record(study, out):
     person = agreeing(study)
-    profile = {"nickname": "Pip", "age_band": "25_34", "gender": "prefer_not", "relationship": "single"}
+    profile = {"nickname": "Pip", "age_band": "25_34", "gender": "self_described", "relationship": "prefer_not"}
+    profile |= {"gender_self_described": "starlight"}
     factories.answer(person, "profile", {**profile, "occupation": "nurse at St Mary's", "matter": "Pip misses Zofia."})
     turns = [
         ("I miss Zofia. I live in Leeds.", "Pip, how long have you been in Leeds?"),
@@ -109,7 +110,7 @@ def test_a_conversation_is_a_record(study, out):
         "role_card": "",
         "profile": {
             "age_band": "25_34",
-            "relationship": "single",
+            "gender": "self_described",
             "occupation": "nurse",
             "matter": "[name] misses [name].",
         },
@@ -287,6 +288,7 @@ def test_the_card_counts_people_masks_and_exclusions(study, out):
     assert "A person must read every text before this set is published." in text
     assert "[the research group fills in the licence" in text
     assert all(f"| `{key}` |" in text for key in records(out)[0])
+    assert "nickname" not in text
 
 
 def test_the_check_is_kept_with_the_hashes(study, out):

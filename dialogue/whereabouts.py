@@ -96,6 +96,7 @@ WRITTEN: Sequence[tuple[Kind, re.Pattern[str]]] = (
     ("organisation", re.compile(rf"\b(?i:{EMPLOYED}|{ENROLLED}) (?:the )?({CAPS})")),
     ("place", re.compile(rf"\b(?i:{LIVING}) (?:the )?({CAPS}(?:, {CAP})?)")),
     ("name", re.compile(rf"\b{TITLED} ({CAP}(?: {CAP})?)")),
+    ("name", re.compile(rf"\b({CAP})(?:,| is| was) {RELATED}")),
     ("name", re.compile(rf"\b(?i:{RELATED}),? ({CAP}(?: {CAP})?)")),
     ("name", re.compile(rf"\b(?i:name is|name's|name’s|named|called|call me) ({CAP}(?: {CAP})?)")),
 )
@@ -106,7 +107,7 @@ SHOUTED = 0.6  # of a text's letters are capitals: they tell no names then
 
 # Where no capital letters are written, one word after these counts, if the sentence ends or goes on in certain ways.
 LOWER_PLACE = re.compile(
-    r"\b(?:(?:live|lived|living|grew up|born|raised|based) (?:in|near)|(?:moved|move|moving|relocated)(?: back)? to"
+    r"\b(?:(?:lives?|lived|living|grew up|born|raised|based) (?:in|near)|(?:moved|move|moving|relocated)(?: back)? to"
     r"|(?:i'm|i’m|im|i am|we're|we are|come|came|originally) from|hometown is) ([a-z][a-z'-]{2,})"
     r"(?=\s*(?:[,.;!?\n]|$)| (?:and|but|with|now|since|for|because|so|last|where|which|when|all|this|by|just|after)\b)"
 )
@@ -150,9 +151,15 @@ NO_WHERE = re.compile(
     "|线|网|室|办公|压力|痛苦|别|楼|小|大|租|酒店|一|隔壁|亲戚|朋友|婆婆|公婆|岳|单亲|普通|贫困|内心|工作|家庭|生活|社会|身边|北方|南方"
 )
 NO_CALLED = re.compile("我|你|他|她|它|人|外卖|救命|什么|啥|车|停|苦|好|做|床|醒|号|板|出|喊|嚣|一")
+NO_NICKNAMES = re.compile(
+    "天天|常常|慢慢|刚刚|渐渐|偏偏|仅仅|往往|每每|时时|处处|明明|默默|偷偷|悄悄|小[时心学气看说声区孩]|阿姨"
+)
+OFFICES = (
+    "税务|公安|教育|卫生|民政|财政|交通|林业|水利|规划|统计|环保|气象|邮政|供电|铁路|国土|司法|审计|电力|工商|城管"
+)
 NO_SURNAMES = re.compile(
-    "高兴|高中|高考|高一|高二|高三|马上|任性|任何|曾经|万一|方便|方式|方面|严格|严重|严厉|常|安慰|白天|毛病|成|程度|金钱|温柔|许多"
-    "|于是|江湖|时|向|全|连|黄金|龙|石头|石|钱|易|余|叶子|雷|高|万|段时|毛|施|左|林|武|田"
+    "谢谢|任|.你|.[我他她]|高兴|高中|高考|高一|高二|高三|高学历|高层|高级|马上|任性|任何|曾经|万一|方便|方式|方面|严格|严重|严厉|常|安慰"
+    "|白天|毛病|成|程度|金钱|温柔|许多|于是|江湖|时|向|全|连|黄金|龙头|石头|钱|易|余下|叶子|雷声|万分|段时|田里|武汉|林子"
 )
 NO_TITLED = re.compile("高中|初中|万一|马上|方便|任何|金融|温柔|严厉|程序|高[一二三]|大[一二三四]|钱|于")
 CHINESE: Sequence[tuple[Kind, re.Pattern[str], re.Pattern[str] | None]] = (
@@ -193,6 +200,25 @@ CHINESE: Sequence[tuple[Kind, re.Pattern[str], re.Pattern[str] | None]] = (
         re.compile(rf"(?:{RELATIVES})([{SURNAMES}]{GIVEN}{{1,2}}?{AFTER}|[{SURNAMES}]{GIVEN}{{2}})"),
         NO_SURNAMES,
     ),
+    ("name", re.compile(rf"(?:^|[，。！？\s])([{SURNAMES}]{GIVEN}{{1,2}})(?:是|，)我的?(?:{RELATIVES})"), NO_SURNAMES),
+    ("name", re.compile(rf"(?:{RELATIVES})((?P<one>[{HAN}])(?P=one)|[小阿]{GIVEN})"), NO_NICKNAMES),
+    (
+        "name",
+        re.compile(rf"([{SURNAMES}]{GIVEN}{{1,2}}?)(?:告诉我|(?:给|对|跟|找|骂|打|约|问|叫|劝|陪)我)"),
+        NO_SURNAMES,
+    ),
+    (
+        "organisation",
+        re.compile(r"((?<![心其当])(?:第?[一二三四五六七八九十]{1,4}|\d{1,3})中)(?=读|上|学|念|的|毕业|[，。,.]|$)"),
+        None,
+    ),
+    ("organisation", re.compile(rf"({BODY}{{0,4}}(?:{OFFICES})局)"), None),
+    (
+        "organisation",
+        re.compile(rf"叫([{HAN}]{{2,6}}?)的(?:{INSTITUTIONS}|学校|单位|村|镇|县|小城|城市|地方)"),
+        NO_CALLED,
+    ),
+    ("place", re.compile(rf"在([{HAN}]{{2,5}}?)(?:老家|乡下|农村)"), NO_WHERE),
     ("date", re.compile(rf"((?:19|20)\d\d ?年 ?(?:{NUMBERED} ?月 ?{NUMBERED} ?[日号]))"), None),
     ("date", re.compile(rf"({NUMBERED} ?月 ?{NUMBERED} ?[日号])"), None),
     ("date", re.compile(r"((?:19|20)\d\d ?年?)(?:出生|生的|生人)"), None),

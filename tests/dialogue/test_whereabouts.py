@@ -1,7 +1,8 @@
 """What must go before a text is published goes, and ordinary sentences stay as they are.
 
-The shares are of sentences by the authors of the patterns, so they say more about mistakes in later changes than about
-texts of other people. Ordinary sentences are also those of the risk screen, which were written for something else.
+The shares are of sentences by the authors of the patterns, which were improved until they found these. They say more
+about mistakes in later changes than about texts of other people: of new sentences, about three quarters lost all.
+Ordinary sentences are also those of the risk screen, which were written for something else.
 """
 
 import json
@@ -42,6 +43,15 @@ def test_what_identifies_goes(language: str) -> None:
     print(f"{language}: {len(cases) - len(missed)} of {len(cases)} sentences without what identifies; missed: {missed}")
     assert len(cases) == 30
     assert missed == []
+
+
+@pytest.mark.parametrize(("language", "least"), [("en", 23), ("zh", 27)])
+def test_most_of_what_identifies_goes_from_later_sentences(language: str, least: int) -> None:
+    cases = SENTENCES[language]["later"]
+    missed = [case["text"] for case in cases if left_in(case, language)]
+    print(f"{language}: {len(cases) - len(missed)} of {len(cases)} later sentences; missed: {missed}")
+    assert len(cases) == 27
+    assert len(cases) - len(missed) >= least
 
 
 @pytest.mark.parametrize("language", CODES)

@@ -11,6 +11,7 @@ ROOMS = (
     "role_play",
     "second_raters",
     "seeker_profiles",
+    "selection",
     "simulation",
 )
 

@@ -48,7 +48,7 @@ PURE = (
 # From the ground up (docs/developers.md): a room imports from those before it alone.
 ROOMS = (
     *("instruments", "design", "analysis", "bots", "models", "setup", "participation", "workbench"),
-    *("care", "role_play", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
+    *("care", "role_play", "selection", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
     *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "routing", "management", "apps"),
 )
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count, Q
@@ -20,10 +21,11 @@ from studies.data import erasure
 from studies.instruments.loading import load
 from studies.models import ArmRun, Participation, Response, Study
 from studies.models.participation import Status
-from studies.participation import counts, progress, timeouts
+from studies.participation import counts, timeouts
 from studies.participation.language import instrument_language
 from studies.participation.responses import answers_of
 from studies.participation.step_kinds import describe
+from studies.selection import decisions
 from studies.workbench import labels
 from studies.workbench.access import show, study_page, study_page_after_timeouts
 from studies.workbench.lists import (
@@ -225,7 +227,7 @@ def safety_questions(rules: list[dict]) -> list[str]:
 
 
 def decision_page(
-    act: Callable[[Participation], None], template: str, done: Promise
+    act: Callable[[Participation, Any], None], template: str, done: Promise
 ) -> Callable[[HttpRequest, Study, str], HttpResponse]:
     """Return a page that asks for confirmation and then calls `act`. It changes nothing if the person no
     longer waits."""
@@ -239,16 +241,16 @@ def decision_page(
         elif request.method == "GET":
             return show(request, study, template, {"person": found})
         else:
-            act(found)
+            act(found, request.user)
             messages.success(request, done % {"code": code})
         return redirect("research-person", study.key, code)
 
     return view
 
 
-admit = decision_page(progress.admit, "admit", gettext_lazy("%(code)s can continue."))
+admit = decision_page(decisions.admit, "admit", gettext_lazy("%(code)s can continue."))
 decline = decision_page(
-    progress.decline, "decline", gettext_lazy("%(code)s now sees a thank-you page that shows where to find help.")
+    decisions.decline, "decline", gettext_lazy("%(code)s now sees a thank-you page that shows where to find help.")
 )
 
 

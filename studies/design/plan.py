@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from studies.design.spec import ChatSpec, StepSpec, StudySpec
+from studies.design.spec import MANUAL, ChatSpec, StepSpec, StudySpec
 
 SCREENING = "screening"
 TOPIC_QUESTIONS = {"choose": "between", "change": "new_topic"}  # before the next conversation; to keep it asks nothing
@@ -43,6 +43,8 @@ def plan_for(spec: StudySpec, track: str) -> tuple[Step, ...]:
     steps = [Step("language", "language")] if len(spec.languages) > 1 else []
     for step in steps_for(spec, track):
         steps += _steps_of(step, spec)
+    if spec.selection == MANUAL:
+        steps = list(_with_selection(steps))
     if not any(step.kind == "debrief" for step in steps):
         steps.append(Step("debrief", "debrief"))
     return tuple(_number_keys(steps))
@@ -65,8 +67,7 @@ def expand(plan: Iterable[Step], spec: StudySpec, order: Sequence[str], *, track
 
 def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
     if step.kind == "questionnaire" and step.instrument == SCREENING:
-        screening = Step("screening", "screening", SCREENING)
-        return [screening, Step("selection", "selection")] if spec.selection == "manual" else [screening]
+        return [Step("screening", "screening", SCREENING)]
     if step.kind == "questionnaire":
         return [Step("questionnaire", f"questionnaire.{step.instrument}", step.instrument)]
     if step.kind == "blinding":
@@ -76,6 +77,18 @@ def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
     if step.kind == "consent" and spec.consent:
         return [Step("consent", "consent", spec.consent.instrument)]
     return [Step(step.kind, step.kind, step.instrument)]
+
+
+def _with_selection(steps: Sequence[Step]) -> Iterator[Step]:
+    """Return the steps with the selection after the screening and the questionnaires that follow it at once."""
+    asked = [step.kind for step in steps]
+    here = asked.index("screening") + 1 if "screening" in asked else None
+    while here is not None and here < len(steps) and steps[here].kind == "questionnaire":
+        here += 1
+    yield from steps[:here]
+    if here is not None:
+        yield Step("selection", "selection")
+        yield from steps[here:]
 
 
 def _number_keys(steps: Iterable[Step]) -> Iterator[Step]:

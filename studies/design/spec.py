@@ -34,6 +34,7 @@ Text = Mapping[str, str]
 TRACKS = ("all", "participant", "counsellor", "reviewer")
 # Kinds of step that a study file may name; a feature from elsewhere adds its own when it registers it.
 STEPS = ["consent", "questionnaire", "training", "chats", "interview", "blinding", "reviews", "pairs", "debrief"]
+MANUAL = "manual"  # the selection by researchers
 BLINDING = "blinding"  # the step, and its one instrument
 INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
 SELF = "self"  # the mode of an interview that a person answers alone, in writing

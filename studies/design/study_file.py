@@ -40,6 +40,7 @@ from studies.design.safety_rules import SafetyRules
 from studies.design.spec import (
     BLINDING,
     INTERVIEW,
+    MANUAL,
     OF_JUDGES,
     SELF,
     USUAL_RATERS,
@@ -52,7 +53,7 @@ from studies.design.spec import (
     Text,
 )
 
-SELECTIONS = ("auto", "manual")
+SELECTIONS = ("auto", MANUAL)
 SELF_NAMING = ("flag", "mask")
 USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING, INTERVIEW: "interview_guide"}
 LONGEST_TIMEOUT = 3650  # days; with more of them a study means never, and leaves the key out

@@ -227,6 +227,36 @@ class Trigger(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScoreItemFile:
+    """What researchers give points for when they choose among applicants."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    key: NeededLine
+    points: Annotated[Whole, Field(ge=1), Needed()]
+    label: Words
+    rule: Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionScoreFile:
+    """The score by which researchers choose among applicants."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    items: tuple[ScoreItemFile, ...] = ()
+    purpose: Any = None
+    then: Any = None
+
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
+        """Return keys that two items have."""
+        keys = [item.key for item in self.items]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                yield ("items", number, "key"), _('"%(value)s" is there already', value=key)
+
+
+@dataclass(frozen=True, kw_only=True)
 class InstrumentFile:
     """An instrument that people answer. Keys without a type are for people who read the file, or checked where used."""
 
@@ -263,7 +293,7 @@ class InstrumentFile:
     sample_dialogues: Any = None
     rules: Any = None
     outcomes: Any = None
-    selection_score: Any = None
+    selection_score: SelectionScoreFile | None = None
     date: Any = None
     purpose: Any = None
     licence: Any = None

@@ -817,6 +817,49 @@ class Migration(migrations.Migration):
             model_name='verdict',
             constraint=models.UniqueConstraint(fields=('comparison', 'question'), name='one_verdict_per_question'),
         ),
+        migrations.CreateModel(
+            name='SelectionDraw',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('rule', models.JSONField(help_text='Size, strata, shares, minimum score and seed.')),
+                ('applicants', models.PositiveIntegerField(help_text='How many it was drawn among.')),
+                ('by_name', models.CharField(max_length=150)),
+                ('drawn_at', models.DateTimeField(auto_now_add=True)),
+                ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='selection_draws', to='studies.study')),
+            ],
+            options={
+                'ordering': ['-pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='SelectionDecision',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('admitted', models.BooleanField()),
+                ('reason', models.CharField(blank=True, max_length=500)),
+                ('by_name', models.CharField(max_length=150)),
+                ('decided_at', models.DateTimeField(auto_now_add=True)),
+                ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='selection', to='studies.participation')),
+                ('draw', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='decisions', to='studies.selectiondraw')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='SelectionScore',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('points', models.JSONField(help_text='By the key of the item.')),
+                ('total', models.PositiveSmallIntegerField()),
+                ('scored_at', models.DateTimeField(auto_now=True)),
+                ('participation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='selection_scores', to='studies.participation')),
+                ('scorer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['pk'],
+                'constraints': [models.UniqueConstraint(fields=('participation', 'scorer'), name='one_score_per_scorer')],
+            },
+        ),
         # All server processes share it, where there is no Redis.
         migrations.RunPython(create_shared_cache, drop_shared_cache),
     ]

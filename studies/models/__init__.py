@@ -9,6 +9,7 @@ from studies.models.review import Adjudication, Review, ReviewItem, ReviewPlan
 from studies.models.role_play import Card, Flag, RolePlay
 from studies.models.safety import AdverseEvent, Alarm, SafetyAct, ScreenReview, StoppedArm
 from studies.models.seeker_profile import SeekerProfile
+from studies.models.selection import SelectionDecision, SelectionDraw, SelectionScore
 from studies.models.study import Arm, Judge, Protocol, Study
 from studies.models.task import Task
 from studies.models.unblinding import Unblinding
@@ -46,6 +47,9 @@ __all__ = [
     "SafetyAct",
     "ScreenReview",
     "SeekerProfile",
+    "SelectionDecision",
+    "SelectionDraw",
+    "SelectionScore",
     "StoppedArm",
     "Study",
     "Submission",

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dialogue.languages import get_code
 from studies.design.serialisation import protocol_hash, spec_from_json
-from studies.design.spec import INTERVIEW, ArmSpec, StudySpec
+from studies.design.spec import INTERVIEW, MANUAL, ArmSpec, StudySpec
 
 slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' and '_' only."))
 
@@ -37,11 +37,15 @@ class Study(models.Model):
     def is_demo(self) -> bool:
         return self.key == "demo"
 
-    def holds_interviews(self) -> bool:
-        """Return whether any version of its design has interviews, or there are some."""
+    def features(self) -> set[str]:
+        """Return which of interviews and selection by hand any version of its design has; interviews also if there are
+        some."""
         some = models.Exists(apps.get_model("studies", "Interview").objects.filter(participation__study=self))
-        designs = self.protocols.values_list("design__steps", some)
-        return any(held or step["kind"] == INTERVIEW for steps, held in designs for step in steps)
+        found = set()
+        for steps, selection, held in self.protocols.values_list("design__steps", "design__selection", some):
+            found |= {selection} & {MANUAL}
+            found |= {INTERVIEW} if held or any(step["kind"] == INTERVIEW for step in steps) else set()
+        return found
 
     def is_closed(self) -> bool:
         return self.closed_at is not None

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from studies.design.spec import INTERVIEW, MANUAL
 from studies.models import Protocol, Study
 from studies.participation import counts, timeouts
 from studies.participation.language import instrument_language
@@ -72,12 +73,14 @@ def title_of(protocol: Protocol) -> str:
 def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[dict[str, Any]]:
     """Return the links of the navigation. `here`: the address of the page to which this one belongs, if its own does
     not tell."""
+    features = study.features()
     open_risks = counts.open_risks(study).count()
     pages = [
         ("research-study", _("Overview"), 0),
         ("research-people", _("People"), 0),
+        *([("research-applicants", _("Applicants"), 0)] if MANUAL in features else []),
         ("research-conversations", _("Conversations"), 0),
-        *([("research-interviews", _("Interviews"), 0)] if study.holds_interviews() else []),
+        *([("research-interviews", _("Interviews"), 0)] if INTERVIEW in features else []),
         ("research-reviews", _("Reviews"), 0),
         ("research-pairs", _("Comparisons"), 0),
         ("research-quality", _("Quality"), 0),

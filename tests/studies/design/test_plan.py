@@ -75,6 +75,12 @@ def test_plan_waits_for_selection_after_screening_where_it_is_manual() -> None:
     ]
 
 
+def test_plan_asks_questionnaires_that_follow_the_screening_before_the_selection() -> None:
+    steps = (STEPS[0], StepSpec("questionnaire", "profile"), *STEPS[1:])
+    plan = plan_for(study(selection="manual", steps=steps), "counsellor")
+    assert keys(plan)[:4] == ["screening", "questionnaire.profile", "selection", "consent"]
+
+
 def test_plan_ends_with_a_debrief_that_the_study_forgot() -> None:
     assert plan_for(study(steps=STEPS[:-1]), "participant") == plan_for(study(), "participant")
 

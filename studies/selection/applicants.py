@@ -40,6 +40,9 @@ class Applicant:
     scores: Sequence[SelectionScore]
     since: datetime | None  # their last answer
 
+    def __str__(self) -> str:
+        return self.code
+
     @property
     def code(self) -> str:
         return self.person.code

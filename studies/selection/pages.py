@@ -1,5 +1,6 @@
 """Researchers' pages of the selection: the applicants, and the score of one of them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,6 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
@@ -16,8 +18,8 @@ from dialogue.languages import CODES, get_language
 from studies.care.permissions import is_safety_officer
 from studies.design.plan import SCREENING
 from studies.instruments.loading import load
-from studies.models import Participation, SelectionScore, Study
-from studies.participation import counts
+from studies.models import Participation, SelectionDecision, SelectionScore, Study
+from studies.participation.counts import default_data, filter_by_test
 from studies.participation.language import instrument_language
 from studies.selection.applicants import (
     EXPERIENCE,
@@ -112,9 +114,7 @@ SORTED_BY: Mapping[str, Callable[[Applicant], str | float | datetime | None]] = 
 @require_GET
 @study_page_after_timeouts
 def applicants(request: HttpRequest, study: Study) -> HttpResponse:
-    found = list_applicants(study, test_of(request, study))
-    shown = sort_applicants(filter_applicants(found, request), request.GET.get("sort", ""))
-    page = Paginator(shown, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(shown_applicants(request, study), ROWS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "test": test_of(request, study),
         "headings": headings(request, columns()),
@@ -124,13 +124,30 @@ def applicants(request: HttpRequest, study: Study) -> HttpResponse:
         "is_filtered": any(request.GET.get(name) for name in (*FILTERS, "test")),
         "unfiltered": query_with(request, page=None, test=None, **dict.fromkeys(FILTERS)),
         "highest": highest_total(),
+        "decided": count_decisions(decisions_in(request, study)),
         **paging(page, request),
     }
     return show(request, study, "applicants", context)
 
 
+def shown_applicants(request: HttpRequest, study: Study) -> list[Applicant]:
+    """Return the applicants that the address asks for, in its order."""
+    found = list_applicants(study, test_of(request, study))
+    return sort_applicants(filter_applicants(found, request), request.GET.get("sort", ""))
+
+
+def decisions_in(request: HttpRequest, study: Study) -> QuerySet[SelectionDecision]:
+    people = filter_by_test(study.participations.all(), test_of(request, study))
+    return SelectionDecision.objects.filter(participation__in=people)
+
+
+def count_decisions(decisions: QuerySet[SelectionDecision]) -> Mapping[str, int]:
+    counts = Counter(decisions.values_list("admitted", flat=True))
+    return {"admitted": counts[True], "declined": counts[False]}
+
+
 def test_of(request: HttpRequest, study: Study) -> str:
-    return request.GET.get("test", counts.default_data(study))
+    return request.GET.get("test", default_data(study))
 
 
 def choices(request: HttpRequest) -> list[Choice]:

@@ -2,7 +2,7 @@ from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
 from studies.care.meeting import get_meeting
-from studies.models import Participation
+from studies.models import Participation, SelectionDecision
 from studies.models.participation import Status
 from studies.participation import progress
 from studies.participation.step_kinds import Page, StepKind, Visit, register
@@ -28,6 +28,15 @@ class Notice(StepKind):
         return Page(self.template, context)
 
 
+class ScreenedOut(Notice):
+    """The thanks to those whom the study does not fit, and to applicants who were not chosen."""
+
+    def show(self, visit: Visit) -> Page:
+        page = super().show(visit)
+        declined = SelectionDecision.objects.filter(participation=visit.participation, admitted=False)
+        return Page(page.template, {**page.context, "was_declined": declined.exists()})
+
+
 class Danger(Notice):
     """A page that meets somebody in danger: the lines first, the question, who was told."""
 
@@ -49,7 +58,7 @@ class Selection(Notice):
 register("selection", Selection("studies/steps/review.html"))
 register("review", Notice("studies/steps/review.html"))
 register("held", Danger("studies/steps/held.html"))
-register("screened_out", Notice("studies/steps/screened_out.html"))
+register("screened_out", ScreenedOut("studies/steps/screened_out.html"))
 register("stopped", Danger("studies/steps/stopped.html"))
 register("timed_out", Notice("studies/steps/timed_out.html"))
 register("withdrawn", Notice("studies/steps/withdrawn.html"))

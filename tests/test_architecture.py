@@ -11,6 +11,7 @@ PURE = (
     "studies/design",
     "studies/analysis",
     "studies/participation/consent.py",
+    "studies/selection/draw.py",
     "studies/data/training/talk.py",
     "studies/data/training/filters.py",
     "studies/data/training/scores.py",

@@ -1,4 +1,4 @@
-"""Applicants admitted and declined, one or many: what is stored, what each of them reads, and the file of those chosen."""
+"""Applicants admitted and declined, one or many: what is stored, what each of them reads, and the file of all."""
 
 import csv
 from io import StringIO

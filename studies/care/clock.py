@@ -1,5 +1,5 @@
 """The clock of alarms: a thread of each server process that sends what is due, climbs the order of contacts, and pauses
-arms by the studies' stopping rules.
+arms by the studies' stopping rules. Once an hour it also does the chores that other rooms have given it.
 
 All processes look into the same database, and a row belongs to whoever claims it first, so a message goes out once
 however many processes there are. No other service is needed. `manage.py send_alarms` does the same once, for cron.
@@ -8,6 +8,7 @@ however many processes there are. No other service is needed. `manage.py send_al
 import atexit
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,12 +20,19 @@ from dialogue.jobs.group_commit import AWAY
 log = logging.getLogger(__name__)
 
 TICK = 5.0  # seconds between two looks
+HOUR = 3600.0  # seconds between two rounds of chores
 LAST_SECONDS = 10.0  # for what is on its way when the process ends
 
 _due = threading.Event()
 _stopping = threading.Event()
 _starting = threading.Lock()
 _thread: threading.Thread | None = None
+_chores: list[Callable[[], Any]] = []
+
+
+def add_chore(act: Callable[[], Any]) -> None:
+    """Let each server process do this when it starts and then once an hour."""
+    _chores.append(act)
 
 
 def send_soon() -> None:
@@ -59,13 +67,21 @@ def run() -> None:
 
     if settings.SINGLE_PROCESS:
         look(sending.free_claims)
-    is_away = False
+    is_away, next_round = False, 0.0
     while not _stopping.is_set():
         is_away = not look(work, was_away=is_away)
         if not is_away:
             look(watch.look)
+        if not is_away and time.monotonic() >= next_round:
+            next_round = time.monotonic() + HOUR
+            do_chores()
         _due.wait(TICK)
         _due.clear()
+
+
+def do_chores() -> None:
+    for act in _chores:
+        look(act)
 
 
 def work() -> None:

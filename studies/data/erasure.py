@@ -34,6 +34,7 @@ from studies.models import (
     Response,
     Review,
     RolePlay,
+    SelectionDecision,
 )
 from studies.models.participation import Status
 from studies.seeker_profiles.planning import calls_about, items_about
@@ -153,6 +154,8 @@ def remove_rows(person: Participation) -> Removed:
             "decisions": Decision.objects.filter(Q(participation=person) | Q(run__in=runs)).count(),
             "consents": Consent.objects.filter(participation=person).count(),
             "seeker_profiles": person.seeker_profiles.count(),
+            "selection_scores": person.selection_scores.count(),
+            "selection_decisions": SelectionDecision.objects.filter(participation=person).count(),
         }
     )
     conversation_ids = list(conversations.values_list("pk", flat=True))
@@ -169,6 +172,8 @@ def remove_rows(person: Participation) -> Removed:
     person.drafts.all().delete()
     person.submissions.all().delete()
     person.seeker_profiles.all().delete()
+    person.selection_scores.all().delete()
+    SelectionDecision.objects.filter(participation=person).delete()
     return removed
 
 

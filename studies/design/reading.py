@@ -22,7 +22,8 @@ SUPPORTER = "supporter"  # the prompt of arms that name none
 SEEKER = "seeker"  # the key of the model that plays simulated seekers
 LARGEST_FILE = 1_000_000  # bytes, of a study file or a prompt: a hundred times ours
 AS_THEY_ARE = (
-    *("key", "title", "languages", "country", "contact", "oncall_email", "selection", "gone_after_days"),
+    *("key", "title", "languages", "country", "contact", "oncall_email", "selection"),
+    *("keep_declined_days", "gone_after_days"),
     *("steps", "chat", "order", "display", "role_play", "safety"),
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from studies.design.contrast_spec import ContrastSpec
 from studies.design.safety_rules import RULES
 from studies.design.spec import (
+    KEEP_DECLINED_DAYS,
     ArmSpec,
     ChatSpec,
     ConsentSpec,
@@ -24,6 +25,8 @@ def spec_to_json(spec: StudySpec) -> dict[str, Any]:
     """Return everything, prompt texts too, as JSON knows it: lists for tuples."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
     # Studies from before there were these keys keep their hash.
+    if spec.keep_declined_days == KEEP_DECLINED_DAYS:
+        del values["keep_declined_days"]
     for name in ("gone_after_days", "primary", "prompts"):
         if not values[name]:
             del values[name]

@@ -35,6 +35,7 @@ TRACKS = ("all", "participant", "counsellor", "reviewer")
 # Kinds of step that a study file may name; a feature from elsewhere adds its own when it registers it.
 STEPS = ["consent", "questionnaire", "training", "chats", "interview", "blinding", "reviews", "pairs", "debrief"]
 MANUAL = "manual"  # the selection by researchers
+KEEP_DECLINED_DAYS = 30  # usually
 BLINDING = "blinding"  # the step, and its one instrument
 INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
 SELF = "self"  # the mode of an interview that a person answers alone, in writing
@@ -310,6 +311,7 @@ class StudySpec:
     display: Mapping[str, Any] = field(default_factory=dict)
     role_play: RolePlaySpec = RolePlaySpec()
     seeker: ArmSpec | None = None  # the model that plays simulated seekers
+    keep_declined_days: int = KEEP_DECLINED_DAYS  # the answers of applicants who were not chosen
     gone_after_days: int | None = None  # without a sign of life, before a person counts as gone; None: never
     safety: SafetyRules = field(default_factory=SafetyRules)
     primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory

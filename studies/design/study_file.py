@@ -40,6 +40,7 @@ from studies.design.safety_rules import SafetyRules
 from studies.design.spec import (
     BLINDING,
     INTERVIEW,
+    KEEP_DECLINED_DAYS,
     MANUAL,
     OF_JUDGES,
     SELF,
@@ -345,6 +346,16 @@ class StudyFile:
     selection: Annotated[
         Line, OneOf(SELECTIONS), about("`manual`: researchers select people after the screening.", "manual")
     ] = "auto"
+    keep_declined_days: Annotated[
+        Whole,
+        about(
+            "With manual selection: number of days after which the answers of people who were declined or screened out "
+            "are deleted.",
+            90,
+            ge=1,
+            le=LONGEST_TIMEOUT,
+        ),
+    ] = KEEP_DECLINED_DAYS
     open: Annotated[Truth, about("Anyone who knows the address `/open/KEY/` can join.", True)] = False
     gone_after_days: Annotated[
         Whole | None,

@@ -22,6 +22,7 @@ def dump_study(spec: StudySpec) -> str:
         "contact": spec.contact,
         "oncall_email": spec.oncall_email,
         "selection": spec.selection,
+        "keep_declined_days": spec.keep_declined_days,
         "open": spec.open_enrolment,
         "gone_after_days": spec.gone_after_days,
         "consent": _consent_table(spec),

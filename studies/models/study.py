@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dialogue.languages import get_code
 from studies.design.serialisation import protocol_hash, spec_from_json
-from studies.design.spec import INTERVIEW, MANUAL, ArmSpec, StudySpec
+from studies.design.spec import INTERVIEW, KEEP_DECLINED_DAYS, MANUAL, ArmSpec, StudySpec
 
 slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' and '_' only."))
 
@@ -91,6 +91,11 @@ class Protocol(models.Model):
         """Return how long a person of this version may give no sign of life; None without a limit."""
         days = self.design.get("gone_after_days")
         return timedelta(days=days) if days else None
+
+    def keeps_declined(self) -> timedelta | None:
+        """Return how long it keeps the answers of applicants who cannot take part; None where nobody selects."""
+        days = self.design.get("keep_declined_days", KEEP_DECLINED_DAYS)
+        return timedelta(days=days) if self.design["selection"] == MANUAL else None
 
     def demonstrations(self) -> set[str]:
         """Return the keys of its arms and judges that are scripts, not models."""

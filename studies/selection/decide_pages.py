@@ -63,10 +63,14 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("research-applicants", study.key)
     form = ReasonForm(request.POST if "confirm" in request.POST else None)
     if not form.is_valid():
-        context = {"ask": ask, "form": form}
+        context = {"ask": ask, "form": form, "keep_days": keep_days(study)}
         return show(request, study, "applicants_decide", context, status=422 if form.errors else 200)
     carry_out(request, ask, form.cleaned_data["reason"])
     return redirect("research-applicants", study.key)
+
+
+def keep_days(study: Study) -> int:
+    return study.current().spec().keep_declined_days
 
 
 def chosen_applicants(request: HttpRequest, study: Study) -> list[Applicant]:

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 from studies.models import Participation, SelectionDraw, Study
 from studies.selection import strata
 from studies.selection.applicants import Applicant, list_applicants
-from studies.selection.decide_pages import ADMIT, DECLINE, sentence_of
+from studies.selection.decide_pages import ADMIT, DECLINE, keep_days, sentence_of
 from studies.selection.decisions import decide_many
 from studies.selection.draw import Candidate, Rule, draw
 from studies.workbench.access import show, study_page
@@ -134,7 +134,8 @@ def draw_some(request: HttpRequest, study: Study) -> HttpResponse:
             return redirect("research-applicants", study.key)
         messages.info(request, _("The applicants or their scores have changed. This is the draw among them now."))
     declines = form.cleaned_data["others"] == DECLINE
-    return draw_page(request, study, {"form": form, "proposal": proposal, "declines": declines})
+    context = {"form": form, "proposal": proposal, "declines": declines, "keep_days": keep_days(study)}
+    return draw_page(request, study, context)
 
 
 def draw_page(request: HttpRequest, study: Study, context: dict[str, Any], *, status: int = 200) -> HttpResponse:

@@ -1,3 +1,6 @@
+from datetime import date
+
+from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
@@ -33,8 +36,19 @@ class ScreenedOut(Notice):
 
     def show(self, visit: Visit) -> Page:
         page = super().show(visit)
-        declined = SelectionDecision.objects.filter(participation=visit.participation, admitted=False)
-        return Page(page.template, {**page.context, "was_declined": declined.exists()})
+        person = visit.participation
+        declined = SelectionDecision.objects.filter(participation=person, admitted=False)
+        told = {"was_declined": declined.exists(), "deleted_on": get_deletion_day(person)}
+        return Page(page.template, {**page.context, **told})
+
+
+def get_deletion_day(person: Participation) -> date | None:
+    """Return when the answers of somebody who cannot take part are deleted; None if no such day lies ahead."""
+    keeps = person.protocol.keeps_declined() if person.protocol else None
+    if keeps is None or person.ended_at is None or person.consents.exists():
+        return None
+    day = (person.ended_at + keeps).date()
+    return day if day >= timezone.now().date() else None
 
 
 class Danger(Notice):

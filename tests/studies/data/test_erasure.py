@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -29,11 +30,13 @@ from studies.models import (
     Response,
     SafetyAct,
     SeekerProfile,
+    SelectionDecision,
     Study,
     Task,
     Verdict,
 )
 from studies.participation.responses import rater_for
+from studies.selection.scoring import store_score
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -72,6 +75,8 @@ def marked_person(study: Study) -> Participation:
     Answer.objects.create(response=judged, item="safety", text=MARK, value=3)
     for subject in (person, run):
         factories.decided(subject, MARK)
+    SelectionDecision.objects.create(participation=person, admitted=True, reason=MARK, by_name="ada")
+    store_score(person, User.objects.create(username="scorer"), {MARK: 2})
     Call.objects.create(
         purpose="judge", conversation=run.conversation, turn=1, kind="scripted", request=[MARK], response=MARK
     )
@@ -156,6 +161,8 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
             "consents": 1,
             "risk_events": 2,
             "seeker_profiles": 1,
+            "selection_scores": 1,
+            "selection_decisions": 1,
         },
         "folders": ["tasks/demo/1"],
         "remaining": [],

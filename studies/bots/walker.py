@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,13 +59,18 @@ class Talk:
 
 @dataclass
 class Bot:
-    """A bot on its way. `walk` returns the completion code; it raises Stuck, naming the step."""
+    """A bot on its way. `walk` returns the completion code; it raises Stuck, naming the step.
+
+    `stand_in` is asked, by the bot's code, where a page has nothing to answer: it returns whether it let the bot
+    continue who had waited for a researcher.
+    """
 
     person: Person
     base_url: str
     link: str
     min_turns: int
     pace: float = 0.0
+    stand_in: Callable[[str], Awaitable[bool]] | None = None
     talks: dict[str, Talk] = field(default_factory=dict)
     place: str = "the link"
 
@@ -122,10 +127,15 @@ class Bot:
             return await self.open("/study/")
         form = page.step_form()
         if form is None:
-            raise self.stuck("there is nothing to answer on this page")
+            return await self.wait_for_decision()
         if self.person.track == "reviewer":
             self.person.talks += page.talks()  # the basis of its ratings
         return await self.submit(form)
+
+    async def wait_for_decision(self) -> Page:
+        if self.stand_in is None or not await self.stand_in(self.person.code):
+            raise self.stuck("there is nothing to answer on this page")
+        return await self.open("/study/")
 
     async def submit(self, form: Form) -> Page:
         answers = answer(form, self.person)

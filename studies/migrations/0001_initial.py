@@ -841,7 +841,7 @@ class Migration(migrations.Migration):
                 ('by_name', models.CharField(max_length=150)),
                 ('decided_at', models.DateTimeField(auto_now_add=True)),
                 ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='selection', to='studies.participation')),
+                ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='selection_decision', to='studies.participation')),
                 ('draw', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='decisions', to='studies.selectiondraw')),
             ],
         ),

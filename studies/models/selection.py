@@ -44,7 +44,7 @@ class SelectionDraw(models.Model):
 class SelectionDecision(models.Model):
     """The decision on an applicant; it outlives the account of whoever decided."""
 
-    participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="selection")
+    participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="selection_decision")
     admitted = models.BooleanField()
     reason = models.CharField(max_length=500, blank=True)
     draw = models.ForeignKey(SelectionDraw, null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Avg, BooleanField, Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from dialogue.languages import CODES
@@ -49,7 +49,7 @@ from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import COMMENT
 from studies.instruments.loading import instrument_ids, load
 from studies.instruments.scoring import ScaleScore, score
-from studies.models import Answer, Consent, Participation, Response, Study
+from studies.models import Answer, Consent, Participation, Response, SelectionScore, Study
 from studies.models.participation import Status
 from studies.models.response import RaterKind
 from studies.participation.responses import answers_to_instructed_items
@@ -63,6 +63,13 @@ NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
 # participants.csv
 
 CONSENT = Consent.objects.filter(participation=OuterRef("pk")).order_by("-signed_at", "-pk")
+
+SCORES = (
+    SelectionScore.objects.filter(participation=OuterRef("pk"))
+    .order_by()
+    .values("participation")
+    .annotate(mean=Avg("total"))
+)
 
 PARTICIPANTS = (
     text("participant", "the person's code", "code"),
@@ -105,6 +112,20 @@ PARTICIPANTS = (
         "whether it allows to publish short, altered quotes from their conversations; empty where the form did not ask",
         Subquery(CONSENT.values("boxes__publish_quotes")[:1]),
     ),
+    number(
+        "selection_score",
+        "mean of the points that researchers gave to their application, each the sum over the items of the screening's "
+        "selection score; empty without selection by hand",
+        Subquery(SCORES.values("mean")[:1]),
+        "points",
+    ),
+    text(
+        "selection_decision",
+        "what was decided on their application; empty before it, and without selection by hand",
+        Then("selection_decision__admitted", {True: "admitted", False: "declined", None: None}.get),
+        values=("admitted", "declined"),
+    ),
+    text("selection_reason", "why, as the researcher or the draw gave it", "selection_decision__reason"),
 )
 
 

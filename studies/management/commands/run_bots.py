@@ -21,6 +21,8 @@ from studies.management.command import Progress
 from studies.models import ArmRun, Participation, Study
 from studies.models.participation import ALPHABET, digest
 from studies.participation.enrolment import invite
+from studies.selection.applicants import is_applicant
+from studies.selection.decisions import decide
 from studies.simulation.workers import work_through
 
 
@@ -79,7 +81,7 @@ class Command(Base):
             participation, token = person_of(study, track, seed, number)
             if not participation.is_over():
                 person = Person(participation.code, language_of(spec, seed, number), f"{seed} {number}", track)
-                yield Bot(person, base_url, f"/j/{token}/", spec.chat.min_turns, pace)
+                yield Bot(person, base_url, f"/j/{token}/", spec.chat.min_turns, pace, admit_bot)
 
     def walk(self, bots: list[Bot], concurrency: int) -> list[str]:
         failed: list[str] = []
@@ -96,6 +98,13 @@ class Command(Base):
             asyncio.run(work_through(bots, one, at_once=concurrency))
         self.say("".join(f"{line}\n" for line in failed) + f"{len(bots) - len(failed)} of {len(bots)} bots finished.")
         return failed
+
+
+@database_sync_to_async
+def admit_bot(code: str) -> bool:
+    """Stand in for the researcher who selects: admit the bot if it is an applicant."""
+    bot = Participation.objects.get(code=code, is_test=True)
+    return is_applicant(bot) and decide(bot, admits=True, reason="a bot")
 
 
 def describe_stuck(stuck: Stuck) -> str:

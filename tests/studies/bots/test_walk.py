@@ -68,6 +68,27 @@ def load_interview(server: Server, folder: Path) -> None:
     assert loaded.returncode == 0, loaded.stderr
 
 
+def load_selection(server: Server, folder: Path) -> None:
+    """One partner and one turn, and a selection by hand after the profile, called `chosen`."""
+    text = (ROOT / "fixtures" / "studies" / "demo.toml").read_text(encoding="utf-8")
+    profile = '[[steps]]\nkind = "questionnaire"\ninstrument = "profile"\n\n'
+    screening = '[[steps]]\nkind = "questionnaire"\ninstrument = "screening"\n\n'
+    for was, becomes in {
+        'key = "demo"\ntitle = {en = "Emotional': 'key = "chosen"\ntitle = {en = "Emotional',
+        'selection = "auto"': 'selection = "manual"',
+        "min_turns = 10": "min_turns = 1",
+        "checkpoints = [5, 10]": "checkpoints = [1]",
+        'design = "williams"': 'design = "random"\narms_per_person = 1',
+        profile: "",
+        screening: screening + profile,
+    }.items():
+        assert text.count(was) == 1, was
+        text = text.replace(was, becomes)
+    (folder / "chosen.toml").write_text(text, encoding="utf-8")
+    loaded = server.manage("load_study", str(folder / "chosen.toml"))
+    assert loaded.returncode == 0, loaded.stderr
+
+
 def rows(server: Server, query: str, *values: Any) -> list[tuple]:
     connection = sqlite3.connect(f"file:{server.database}?mode=ro", uri=True)
     try:
@@ -112,6 +133,18 @@ def test_three_bots_walk_the_demo(server: Server) -> None:
     assert {reason for reason, _ in talks} == {"finished"}
     assert {turns for _, turns in talks} <= {10, 11, 12}
     assert sum(turns for _, turns in talks) == summary["turns"]
+
+
+def test_stand_in_admits_bots_where_researchers_select(server: Server, tmp_path: Path) -> None:
+    load_selection(server, tmp_path)
+    summary, code = run_bots(server, "chosen", "--count", "2", "--seed", "5")
+    assert (summary["completed"], summary["failed"], code) == (2, [], 0)
+    decisions = rows(
+        server,
+        "SELECT d.admitted, d.by_name, p.status, p.is_test FROM studies_selectiondecision d "
+        "JOIN studies_participation p ON p.id = d.participation_id",
+    )
+    assert decisions == [(1, "stand-in", "completed", 1)] * 2
 
 
 @pytest.mark.parametrize(("track", "asked"), [("participant", 5), ("counsellor", 23)])

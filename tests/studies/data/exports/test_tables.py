@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dialogue.models import Call, InnerState, SeekerFault
@@ -12,9 +13,10 @@ from studies.data.exports.columns import Filter, Table
 from studies.data.exports.tables import TABLES
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
-from studies.models import Answer, Consent, Response, SeekerProfile, Study
+from studies.models import Answer, Consent, Response, SeekerProfile, SelectionDecision, Study
 from studies.participation import progress
 from studies.participation.responses import rater_for, store_response
+from studies.selection.scoring import store_score
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -63,6 +65,29 @@ def test_participants_tell_status_order_and_consent():
         "active_seconds": 0,
         "share_deidentified": True,
         "publish_quotes": False,
+        "selection_score": None,
+        "selection_decision": None,
+        "selection_reason": None,
+    }
+
+
+def test_participants_tell_the_score_and_the_decision_of_a_selection():
+    study = factories.study("chosen", selection="manual")
+    chosen, declined, waiting = (factories.person(study) for _ in range(3))
+    for name, total in (("ada", 6), ("bea", 5)):
+        store_score(chosen, User.objects.create(username=name), {"issue_clear": total})
+    for person, admitted in ((chosen, True), (declined, False)):
+        SelectionDecision.objects.create(participation=person, admitted=admitted, reason="seed 7", by_name="ada")
+
+    found = {
+        row["participant"]: (row["selection_score"], row["selection_decision"], row["selection_reason"])
+        for row in rows("participants", study)
+    }
+
+    assert found == {
+        chosen.code: (5.5, "admitted", "seed 7"),
+        declined.code: (None, "declined", "seed 7"),
+        waiting.code: (None, None, None),
     }
 
 

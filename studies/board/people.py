@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -17,7 +18,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.conversations import words_of
+from studies.care.permissions import is_safety_officer
 from studies.data import erasure
+from studies.design.spec import MANUAL
 from studies.instruments.loading import load
 from studies.models import ArmRun, Participation, Response, Study
 from studies.models.participation import Status
@@ -124,14 +127,21 @@ class Moment:
 @require_GET
 @study_page_after_timeouts
 def person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    return show(request, study, "person", person_context(person_for(study, code)))
+    found = person_for(study, code)
+    return show(request, study, "person", person_context(found, with_safety=may_see_safety(request.user, found)))
 
 
 def person_for(study: Study, code: str) -> Participation:
     return get_object_or_404(study.participations.select_related("protocol"), code=code)
 
 
-def person_context(person: Participation) -> dict[str, object]:
+def may_see_safety(viewer: AbstractBaseUser | AnonymousUser, person: Participation) -> bool:
+    """Return whether a researcher may read the person's answers about safety: where researchers select, the safety
+    group alone, because the others score."""
+    return person.design().selection != MANUAL or is_safety_officer(viewer, person.study)
+
+
+def person_context(person: Participation, *, with_safety: bool) -> dict[str, object]:
     return {
         "person": person,
         "row": row_of(person),
@@ -141,7 +151,7 @@ def person_context(person: Participation) -> dict[str, object]:
         "timeline": timeline(person),
         "consents": person.consents.order_by("signed_at"),
         "runs": list(runs_of(person)),
-        "safety": safety_answers(person),
+        "safety": safety_answers(person) if with_safety else [],
     }
 
 

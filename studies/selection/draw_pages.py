@@ -28,6 +28,8 @@ LARGEST_SEED = 2**31 - 1
 MOST = 100_000  # people to draw
 EQUAL, PROPORTIONAL = "equal", "proportional"
 WAIT = "wait"
+BOTH = "both"
+AMONG = [*Participation.Track.choices[:2], (BOTH, gettext_lazy("Participants and counsellors"))]
 
 
 def new_seed() -> int:
@@ -36,7 +38,7 @@ def new_seed() -> int:
 
 class DrawForm(forms.Form):
     size = forms.IntegerField(label=gettext_lazy("How many to draw"), min_value=1, max_value=MOST)
-    track = forms.ChoiceField(label=gettext_lazy("Among"), choices=Participation.Track.choices[:2])
+    track = forms.ChoiceField(label=gettext_lazy("Among"), choices=AMONG)
     strata = forms.MultipleChoiceField(
         label=gettext_lazy("Within strata of"), required=False, widget=forms.CheckboxSelectMultiple
     )
@@ -66,7 +68,8 @@ class DrawForm(forms.Form):
     def pool(self, study: Study) -> list[Applicant]:
         """Return those who can be drawn: of others, the screening asked for a person's decision."""
         found = list_applicants(study, "yes" if self.cleaned_data["test_data"] else "no")
-        return [one for one in found if one.is_eligible and one.person.track == self.cleaned_data["track"]]
+        track = self.cleaned_data["track"]
+        return [one for one in found if one.is_eligible and track in (BOTH, one.person.track)]
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,10 @@ class Proposal:
         codes = {one.code for one in self.drawn}
         chosen = [one.person for one in self.pool if one.code in codes]
         return chosen, [one.person for one in self.pool if one.code not in codes]
+
+    @property
+    def uses_blind(self) -> bool:
+        return any(strata.KINDS[kind].is_blind for kind in self.kinds)
 
     @property
     def left(self) -> int:

@@ -89,15 +89,15 @@ def row_of(applicant: Applicant, scorer: int | None, *, with_safety: bool) -> Ro
 def columns() -> list[Column]:
     return [
         Column("code", _("Code"), "code"),
-        Column("track", _("Track"), "track"),
-        Column("language", _("Language"), "language"),
+        Column("score", _("Score (scorers)"), "score", number=True),
         Column("problem", _("Problem area"), "problem"),
         Column("words", _("In their words")),
         Column("experience", _("AI experience")),
         Column("screening", _("Screening")),
-        Column("score", _("Score (scorers)"), "score", number=True),
         Column("blind", _("Age and gender")),
         Column("since", _("Waiting since (UTC)"), "since"),
+        Column("track", _("Track"), "track"),
+        Column("language", _("Language"), "language"),
     ]
 
 

@@ -97,6 +97,15 @@ def test_safety_answers_are_shown_to_the_safety_group_alone(study, desk):
     assert [word in page for page in safety for word in words] == [True] * 6
 
 
+def test_page_of_a_person_shows_safety_answers_to_the_safety_group_alone(study, desk):
+    address = reverse("research-person", args=[study.key, applicant(study).code])
+
+    before = desk.get(address).context["safety"]
+    get_safety_group(study).user_set.add(ada())
+
+    assert (before, bool(desk.get(address).context["safety"])) == ([], True)
+
+
 def test_score_is_the_mean_of_the_scorers(study, desk):
     person = applicant(study)
     scored(person, 3)

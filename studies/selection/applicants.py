@@ -38,7 +38,7 @@ class Applicant:
     person: Participation
     given: Given
     scores: Sequence[SelectionScore]
-    since: datetime | None  # their last answer
+    times: Mapping[str, datetime]  # when they answered each instrument
 
     def __str__(self) -> str:
         return self.code
@@ -48,13 +48,20 @@ class Applicant:
         return self.person.code
 
     @property
+    def since(self) -> datetime | None:
+        """Return the time of their last answer, since which they wait."""
+        return max(self.times.values(), default=None)
+
+    @property
     def score(self) -> float | None:
         return mean_total(self.scores)
 
     @property
     def is_eligible(self) -> bool:
-        """Return whether the screening alone would let them take part."""
-        return bool(self.person.outcome.get("kind") == "eligible")
+        """Return whether the screening lets them take part, or a researcher who looked at it."""
+        admitted, screened = self.person.awaited_since, self.times.get(SCREENING)
+        looked_at = admitted is not None and screened is not None and admitted > screened
+        return looked_at or self.person.outcome.get("kind") == "eligible"
 
     def answer(self, item: str, instrument: str = SCREENING) -> str:
         """Return the stored answer; empty if there is none."""
@@ -92,17 +99,16 @@ def find_applicant(study: Study, code: str) -> Applicant | None:
 def read(people: QuerySet[Participation]) -> list[Applicant]:
     waiting = people.filter(status=Status.IN_REVIEW).prefetch_related("selection_scores__scorer").order_by("pk")
     found = [person for person in waiting if is_applicant(person)]
-    given, since = read_answers(waiting)
+    given, times = read_answers(waiting)
     return [
-        Applicant(person, given[person.pk], list(person.selection_scores.all()), since.get(person.pk))
-        for person in found
+        Applicant(person, given[person.pk], list(person.selection_scores.all()), times[person.pk]) for person in found
     ]
 
 
-def read_answers(people: QuerySet[Participation]) -> tuple[dict[int, Given], dict[int, datetime]]:
-    """Return what people answered about themselves, and when last. Before the selection there is nothing else."""
+def read_answers(people: QuerySet[Participation]) -> tuple[dict[int, Given], dict[int, dict[str, datetime]]]:
+    """Return what people answered about themselves, and when. Before the selection there is nothing else."""
     given: dict[int, dict[tuple[str, str], str | float]] = defaultdict(dict)
-    since: dict[int, datetime] = {}
+    times: dict[int, dict[str, datetime]] = defaultdict(dict)
     answers = Answer.objects.filter(response__rater__participation__in=people.order_by(), response__run=None)
     for pk, at, instrument, item, value, text, missing in answers.order_by("response__submitted_at", "pk").values_list(
         "response__rater__participation",
@@ -113,10 +119,10 @@ def read_answers(people: QuerySet[Participation]) -> tuple[dict[int, Given], dic
         "text",
         "missing_reason",
     ):
-        since[pk] = at
+        times[pk][instrument] = at
         if value is not None or text or missing == DECLINED:
             given[pk][instrument, item] = (text or missing) if value is None else value
-    return defaultdict(dict, given), since
+    return defaultdict(dict, given), times
 
 
 def is_about_safety(instrument: str, item: str) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from studies.models import Participation, SelectionDecision, SelectionDraw
 from studies.selection.scoring import store_score
@@ -99,6 +100,15 @@ def test_those_below_the_minimum_or_in_doubt_are_not_drawn(study, address, desk)
     assert page.context["proposal"].codes() == good.code
     assert "Fewer than 4 applicants can be drawn" in page.content.decode()
     assert {poor.code, unscored.code} <= waiting()
+
+
+def test_those_whom_a_researcher_has_let_continue_are_drawn(study, address, desk):
+    doubted = applicant(study, kind="review_by_person")
+    assert desk.post(address, RULE).context["proposal"].codes() == ""
+
+    Participation.objects.update(awaited_since=timezone.now())
+
+    assert desk.post(address, RULE).context["proposal"].codes() == doubted.code
 
 
 @pytest.mark.parametrize(

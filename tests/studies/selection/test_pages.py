@@ -64,6 +64,25 @@ def test_person_who_has_done_the_screening_is_an_applicant(study, desk):
     assert row.applicant.since is not None
 
 
+def test_profile_is_asked_between_the_screening_and_the_selection(desk):
+    steps = list(factories.demo_spec().steps)
+    profile = next(step for step in steps if step.instrument == "profile")
+    steps.remove(profile)
+    place = next(number for number, step in enumerate(steps) if step.instrument == "screening")
+    chosen = factories.study("chosen", selection="manual", steps=(*steps[: place + 1], profile, *steps[place + 1 :]))
+    person = Person("chosen")
+    person.go_to("screening")
+    person.send({**person.answers(), "treatment": "changing"})
+    assert (person.step.kind, codes(desk.get(table(chosen)))) == ("review", [])
+
+    desk.post(reverse("research-admit", args=["chosen", person.row.code]))
+    person.send(person.answers())
+
+    [row] = desk.get(table(chosen)).context["rows"]
+    assert (row.applicant.code, row.applicant.answer("gender", "profile")) == (person.row.code, "woman")
+    assert (person.step.kind, row.applicant.is_eligible) == ("review", True)
+
+
 def test_people_who_wait_for_another_decision_are_no_applicants(study, desk):
     person = applicant(study)
     Participation.objects.filter(pk=person.pk).update(position=2)

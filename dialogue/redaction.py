@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dialogue.identifying import places_in
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.whereabouts import Find, Names, finds_in
+from dialogue.whereabouts import Find, Names, find_identifying
 
 VERSION = "1"  # of what is found and what stands in its place
 RELEASE_VERSION = "1"  # the same, for texts that are published
@@ -64,7 +64,7 @@ def redact(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple
 
 def redact_for_release(text: str, names: Names, language: str) -> tuple[str, tuple[str, ...]]:
     """Return the same as `redact`, of more kinds: also names of others, places, institutions, dates and numbers."""
-    return replace_finds(text, finds_in(text, names), language)
+    return replace_finds(text, find_identifying(text, names), language)
 
 
 def replace_finds(text: str, finds: Sequence[Find], language: str) -> tuple[str, tuple[str, ...]]:

@@ -247,37 +247,45 @@ FOLDED: Sequence[tuple[Kind, re.Pattern[str]]] = (
 MONTHS_AND_WORDS = re.compile(r"\b(?:may|march|mar)$|^(?:may|march|mar)\b")
 
 
-def finds_in(text: str, names: Names) -> list[Find]:
+def find_identifying(text: str, names: Names) -> list[Find]:
     """Return the places of everything that could tell who somebody is, in the order of the text. Some may overlap."""
     places = [Find(*place) for place in places_in(text, names.given)]
     found = [find for find in places if find.kind != "name"]
-    found += chain(_written(text), _folded(text), _chinese(text), _known(text), _heard(text, names.heard))
+    found += chain(
+        _find_written(text),
+        _find_numbers(text),
+        _find_chinese(text),
+        _find_known_words(text),
+        _find_names(text, names.heard),
+    )
     found += [find for find in places if find.kind == "name"]  # the kind of the first of several counts: a town is one
     return sorted(found, key=lambda find: (find.start, -find.end))
 
 
-def names_told(texts: Iterable[str]) -> set[str]:
+def collect_names(texts: Iterable[str]) -> set[str]:
     """Return the names that somebody probably mentions in their own texts: of people, places and firms."""
-    return {name for text in texts for name in chain(_capitalised(text), _sayers(text), _chinese_names(text))}
+    return {
+        name for text in texts for name in chain(_find_capitalised(text), _find_sayers(text), _find_chinese_names(text))
+    }
 
 
-def names_repeated(own: Sequence[str], answers: Iterable[str]) -> set[str]:
+def collect_repeated_names(own: Sequence[str], answers: Iterable[str]) -> set[str]:
     """Return the names that the answers write with a capital letter, and somebody's own texts without one."""
     answers = list(answers)
     told = "\n".join(own)
     plain = set(re.findall(r"\b[a-z][a-z'’-]+", "\n".join(answers)))
-    found = {name for text in answers for name in _capitalised(text) if name.casefold() not in plain}
+    found = {name for text in answers for name in _find_capitalised(text) if name.casefold() not in plain}
     return {name for name in found if has_name(told, name) and name.casefold() not in ALSO_WORDS}
 
 
-def _written(text: str) -> Iterator[Find]:
+def _find_written(text: str) -> Iterator[Find]:
     for kind, pattern in WRITTEN:
         for match in pattern.finditer(text):
             if kind != "name" or _may_be_name(match[1]):
                 yield Find(kind, *match.span(1))
 
 
-def _folded(text: str) -> Iterator[Find]:
+def _find_numbers(text: str) -> Iterator[Find]:
     plain, origins = normalise_with_origins(text)
     for kind, pattern in FOLDED:
         for match in pattern.finditer(plain):
@@ -290,22 +298,22 @@ def _folded(text: str) -> Iterator[Find]:
                 yield Find(kind, origins[match.start(1)], origins[match.end(1) - 1] + 1)
 
 
-def _chinese(text: str) -> Iterator[Find]:
+def _find_chinese(text: str) -> Iterator[Find]:
     for kind, pattern, ordinary in CHINESE:
         for match in pattern.finditer(text):
             if ordinary is None or not ordinary.match(match[1]):
                 yield Find(kind, *match.span(1))
 
 
-def _known(text: str) -> Iterator[Find]:
+def _find_known_words(text: str) -> Iterator[Find]:
     """Yield the words of the file, wherever they stand."""
-    for kind, pattern in _known_patterns():
+    for kind, pattern in _patterns_of_known_words():
         for match in pattern.finditer(text):
             yield Find(kind, *match.span())
 
 
 @cache
-def _known_patterns() -> Sequence[tuple[Kind, re.Pattern[str]]]:
+def _patterns_of_known_words() -> Sequence[tuple[Kind, re.Pattern[str]]]:
     words = get_known_words()
     lists: Sequence[tuple[Kind, str, Iterable[str]]] = (
         ("organisation", "en", words["organisations"]["en"]),
@@ -322,7 +330,7 @@ def _any_of(words: Iterable[str], language: str) -> re.Pattern[str]:
     return re.compile(f"(?:{either})" if language == "zh" else rf"(?<![\w-])(?i:{either})(?![a-zA-Z0-9-])")
 
 
-def _heard(text: str, names: Sequence[str]) -> Iterator[Find]:
+def _find_names(text: str, names: Sequence[str]) -> Iterator[Find]:
     for name in names:
         edge = r"(?<![\w])", r"(?![\w])"
         pattern = f"{edge[0]}{re.escape(name)}{edge[1]}" if name.isascii() else re.escape(name)
@@ -330,7 +338,7 @@ def _heard(text: str, names: Sequence[str]) -> Iterator[Find]:
             yield Find("name", *match.span())
 
 
-def _capitalised(text: str) -> Iterator[str]:
+def _find_capitalised(text: str) -> Iterator[str]:
     if _is_shouted(text):
         return
     for match in CAPITALISED.finditer(text):
@@ -338,7 +346,7 @@ def _capitalised(text: str) -> Iterator[str]:
             yield re.sub(r"['’]s$", "", match[0])
 
 
-def _sayers(text: str) -> Iterator[str]:
+def _find_sayers(text: str) -> Iterator[str]:
     """Yield names at the beginning of a sentence, where every word has a capital letter."""
     for match in chain(SAYER.finditer(text), TWO.finditer(text)):
         if match[1].casefold() not in get_known_words()["no_sayers"] and _may_be_name(match[1]):
@@ -356,12 +364,12 @@ def _is_shouted(text: str) -> bool:
     return len(letters) > 20 and sum(sign.isupper() for sign in letters) > SHOUTED * len(letters)
 
 
-def _chinese_names(text: str) -> Iterator[str]:
+def _find_chinese_names(text: str) -> Iterator[str]:
     for match in CALLED.finditer(text):
         name = next(filter(None, match.groups()))
         if not NO_TITLED.match(name) and not NO_CALLED.match(name[1:]):
             bare = name.rstrip(f"{SMALL}总")  # "王芳总是" has no title
             yield bare if len(bare) >= SHORTEST_NAME else name
-    for find in _chinese(text):
+    for find in _find_chinese(text):
         if find.kind == "name":
             yield text[find.start : find.end]

@@ -39,11 +39,6 @@ class Judged:
     ways: Sequence[Way]
 
 
-async def ask_scores(ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str) -> Scores:
-    """Return one entry per item. Raises ProviderError if no answer could be had at all."""
-    return (await ask_judgement(ask, messages, items, language=language)).scores
-
-
 async def ask_judgement(
     ask: Ask,
     messages: Sequence[Message],
@@ -53,9 +48,13 @@ async def ask_judgement(
     repair: Ask | None = None,
     prompts: Prompts = DEFAULTS,
 ) -> Judged:
-    """Return scores as `ask_scores` does, and the further answers that were asked for. `repair`: who is asked to repair
-    an answer, where it is not asked in the same way: a schema that knows no null would make it invent what the answer
-    does not say."""
+    """Return one score per item, and the further answers that were asked for.
+
+    Raises ProviderError if no answer could be had at all.
+
+    `repair`: who is asked to repair an answer, where it is not asked in the same way: a schema that knows no null would
+    make it invent what the answer does not say.
+    """
     found, ways = await ask_and_repair(
         ask,
         messages,

@@ -26,7 +26,7 @@ from studies.models import ArmRun, Participation, Response, Study
 from studies.models.participation import Status
 from studies.participation import counts, timeouts
 from studies.participation.language import instrument_language
-from studies.participation.responses import answers_of
+from studies.participation.responses import answers_with_declined
 from studies.participation.step_kinds import describe
 from studies.selection import decisions
 from studies.workbench import labels
@@ -220,7 +220,7 @@ def moments_of_run(run: ArmRun) -> list[Moment]:
 def safety_answers(person: Participation) -> list[tuple[str, str]]:
     """Return the answers to the screening's questions about safety, as question and answer in the page's language."""
     screening = load("screening")
-    given = answers_of(person, "screening")
+    given = answers_with_declined(person, "screening")
     language = instrument_language()
     asked = [screening.item(key) for key in safety_questions(screening.raw["rules"]) if key in given]
     return [(item.text[language], item.words_of(given[item.key], language)) for item in asked]

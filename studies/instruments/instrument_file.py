@@ -228,7 +228,7 @@ class Trigger(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreItemFile:
-    """What researchers give points for when they choose among applicants."""
+    """The items for which researchers give points when they choose among applicants."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY
 

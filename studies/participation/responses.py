@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from dialogue.compiled import insert_numbered, insert_plain
 from dialogue.incoming import MOST_TURNS, int_from
 from studies.design.plan import Step
-from studies.instruments.definitions import Questionnaire
+from studies.instruments.definitions import DECLINED, Questionnaire
 from studies.instruments.forms import AnswerValue, form_for
 from studies.instruments.loading import instructed_items, load
 from studies.models import Answer, ArmRun, Participation, Rater, Response
@@ -150,13 +150,30 @@ def turns_seen(run: ArmRun | None, since: int = 1) -> tuple[int, int] | None:
 
 def answers_of(participation: Participation, instrument: str, *, run: ArmRun | None = None, moment: str = "") -> dict:
     """Return the person's answers, `{item: number or text}`, without missing ones."""
-    rows = Answer.objects.filter(
+    rows = rows_of(participation, instrument, run=run, moment=moment)
+    return {item: text if value is None else value for item, value, text, _why in rows if value is not None or text}
+
+
+def answers_with_declined(participation: Participation, instrument: str) -> dict:
+    """Return the same, with DECLINED where a person chose not to answer."""
+    rows = rows_of(participation, instrument)
+    return {
+        item: (text or why) if value is None else value
+        for item, value, text, why in rows
+        if value is not None or text or why == DECLINED
+    }
+
+
+def rows_of(
+    participation: Participation, instrument: str, *, run: ArmRun | None = None, moment: str = ""
+) -> QuerySet[Answer, tuple[str, float | None, str, str]]:
+    """Return item, number, text and reason of each answer."""
+    return Answer.objects.filter(
         response__rater__participation=participation,
         response__instrument=instrument,
         response__run=run,
         response__moment=moment,
-    ).values_list("item", "value", "text")
-    return {item: text if value is None else value for item, value, text in rows if value is not None or text}
+    ).values_list("item", "value", "text", "missing_reason")
 
 
 def store_reply_rating(participation: Participation, step: Step, data: Mapping[str, str]) -> str:

@@ -36,7 +36,7 @@ class ReasonForm(forms.Form):
 
 @dataclass(frozen=True)
 class Ask:
-    """What is asked for: to admit or to decline these applicants."""
+    """A request to admit or to decline these applicants."""
 
     act: str
     applicants: Sequence[Applicant]

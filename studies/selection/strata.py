@@ -24,7 +24,7 @@ def option_words(instrument: str, item: str) -> Callable[[str], str]:
 
 @dataclass(frozen=True)
 class Kind:
-    """What strata can be made of: the stored value of an applicant, and its words."""
+    """A quality by which strata are formed: the stored value of an applicant, and its words."""
 
     label: str | Promise
     value: Callable[[Applicant], str]

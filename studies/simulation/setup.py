@@ -15,6 +15,7 @@ from studies.judging.settings import digest, to_plain
 
 SCRIPT = "seeker_talker"  # one of the scripts that play the demonstration's seekers
 MOST_TURNS, MOST_REPLICATES = 100, 20  # that may be asked for
+OF_EVALUATOR = ("seeker_evaluator", "judge", "repair", "reminder")  # prompts that serve a seeker's ratings too
 EVALUATOR_TEMPERATURE = 0.0  # EmoHarbor, Section 4.1
 
 
@@ -64,9 +65,11 @@ class Setup:
         """Return the same value for the same seekers, whoever they talk to."""
         values = self.as_plan()
         values.pop("review")
+        own = values.pop("prompts")["own"]
         values["seeker"].pop("api_key_env")
         versions = [self.prompts.get(name, language).label for name in NAMES for language in CODES]
-        return digest([values, versions])
+        others = {name: own[name] for name in OF_EVALUATOR if name in own}
+        return digest([values, versions, *([others] if others else [])])
 
     def as_plan(self) -> dict[str, Any]:
         seeker = {name: to_plain(getattr(self.seeker, name)) for name in ArmSpec.__dataclass_fields__}

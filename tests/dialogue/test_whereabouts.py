@@ -14,7 +14,7 @@ import pytest
 from dialogue.languages import CODES
 from dialogue.redaction import get_stand_ins, redact_for_release
 from dialogue.safety.patterns import FOLDER
-from dialogue.whereabouts import Names, names_repeated, names_told
+from dialogue.whereabouts import Names, collect_names, collect_repeated_names
 
 SENTENCES = json.loads(Path(__file__).with_name("release_sentences.json").read_text(encoding="utf-8"))
 MOST_CHANGED = 0.015  # of ordinary sentences; about half of these name a place or a person after all
@@ -22,7 +22,7 @@ BATCHES = "abcdeghikl"  # f is one that is kept for measuring the screen
 
 
 def released(text: str, language: str, given: tuple[str, ...] = ()) -> str:
-    return redact_for_release(text, Names(given, tuple(names_told([text]))), language)[0]
+    return redact_for_release(text, Names(given, tuple(collect_names([text]))), language)[0]
 
 
 def ordinary_sentences(language: str) -> list[str]:
@@ -76,13 +76,13 @@ def test_few_of_many_ordinary_sentences_change(language: str) -> None:
 
 def test_a_name_goes_wherever_the_person_says_it() -> None:
     own = ["I told Zofia about it.", "Zofia laughed. I miss Zofia's voice."]
-    names = Names(heard=tuple(names_told(own)))
+    names = Names(heard=tuple(collect_names(own)))
     assert redact_for_release(own[1], names, "en")[0] == "[name] laughed. I miss [name]'s voice."
 
 
 def test_a_name_in_small_letters_goes_if_the_answer_writes_it_large() -> None:
     own, answers = ["zofia left and i take long walks"], ["It must hurt that Zofia left. Take your time."]
-    names = Names(given=tuple(names_repeated(own, answers)))
+    names = Names(given=tuple(collect_repeated_names(own, answers)))
     assert redact_for_release(own[0], names, "en")[0] == "[name] left and i take long walks"
 
 
@@ -93,12 +93,12 @@ def test_a_nickname_goes_in_any_case() -> None:
 @pytest.mark.parametrize("language", CODES)
 def test_each_mask_is_counted_and_a_second_time_changes_nothing(language: str) -> None:
     for case in SENTENCES[language]["identifying"]:
-        text, kinds = redact_for_release(case["text"], Names(heard=tuple(names_told([case["text"]]))), language)
+        text, kinds = redact_for_release(case["text"], Names(heard=tuple(collect_names([case["text"]]))), language)
         assert sum(text.count(word) for word in set(get_stand_ins()[language].values())) == len(kinds)
         assert released(text, language) == text
 
 
 def test_lists_and_headings_of_a_model_are_no_names() -> None:
     reply = "Some ideas:\n- Take a walk\n* Breathe slowly\n1. **Write** it down\n## Rest\nShall we try?"
-    assert names_repeated(["i take no rest and write and breathe"], [reply]) == set()
+    assert collect_repeated_names(["i take no rest and write and breathe"], [reply]) == set()
     assert released(reply, "en") == reply

@@ -1,4 +1,4 @@
-"""What a group is made of: the numbers of each value as bars, and means with their standard deviations."""
+"""Figures of a group: the count of each value as bars, and means with their standard deviations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -74,7 +74,7 @@ AGES = (
 
 @dataclass
 class Published:
-    """What the published records are, counted."""
+    """Counts of the published records."""
 
     dialogues: int = 0
     turns: int = 0
@@ -101,7 +101,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the card says beside the counts of records."""
+    """Facts about the study and its people that stand on the card."""
 
     study: str
     title: Mapping[str, str]

@@ -32,7 +32,7 @@ TEXTS_OF_TURNS = ("text", "reply", "reply_original")
 
 @dataclass(frozen=True)
 class Checked:
-    """What was searched for, and what was found: places, never texts."""
+    """The result of the second look: the numbers of what was searched, and the places of finds, never their texts."""
 
     dialogues: int
     people: int

@@ -52,7 +52,7 @@ def why_left_out(facts: Facts) -> LeftOut | None:
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def was_asked(boxes: Mapping[str, Any] | None) -> bool:
+def is_asked(boxes: Mapping[str, Any] | None) -> bool:
     return boxes is not None and BOX in boxes
 
 

@@ -12,7 +12,7 @@ from dialogue.languages import get_code
 from dialogue.models import RiskEvent
 from dialogue.models import Turn as TurnRow
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
-from studies.data.release.filters import GRAVE, Facts, LeftOut, agrees_to_sharing, is_grave, was_asked, why_left_out
+from studies.data.release.filters import GRAVE, Facts, LeftOut, agrees_to_sharing, is_asked, is_grave, why_left_out
 from studies.data.release.records import Dialogue, Person, Rating, Turn
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instructed_items, instrument_ids, load
@@ -100,7 +100,7 @@ def person_of(person: Participation, counts: Counts, *, is_in_danger: bool) -> P
     boxes = signed[-1].boxes if signed else None
     if not person.is_test and person.status != PersonStatus.WITHDRAWN:
         counts.signed += bool(signed)
-        counts.asked += was_asked(boxes)
+        counts.asked += is_asked(boxes)
         counts.agreed += agrees_to_sharing(boxes)
     responses = [response for rater in person.raters.all() for response in rater.responses.all()]
     runs = list(runs_to_publish(person, agrees_to_sharing(boxes), counts, is_in_danger=is_in_danger))

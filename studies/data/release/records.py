@@ -7,7 +7,7 @@ from typing import Any
 
 from dialogue.identifying import forms_of_name
 from dialogue.redaction import redact_for_release
-from dialogue.whereabouts import Names, names_repeated, names_told
+from dialogue.whereabouts import Names, collect_names, collect_repeated_names
 
 Record = dict[str, Any]
 
@@ -70,8 +70,8 @@ class Mask:
     def __init__(self, person: Person) -> None:
         own, answers = person.own_texts(), person.answers()
         given = [form for name in person.called for form in forms_of_name(name)]
-        repeated = sorted(names_repeated(own, answers))
-        self.names = Names(tuple(dict.fromkeys([*given, *repeated])), tuple(sorted(names_told(own))))
+        repeated = sorted(collect_repeated_names(own, answers))
+        self.names = Names(tuple(dict.fromkeys([*given, *repeated])), tuple(sorted(collect_names(own))))
         self.counts: Counter[str] = Counter()
 
     def text(self, text: str, language: str) -> tuple[str, bool]:

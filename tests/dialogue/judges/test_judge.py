@@ -2,7 +2,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from dialogue.judges.judge import ask_judgement, ask_scores, ask_state
+from dialogue.judges.judge import ask_judgement, ask_state
 from dialogue.judges.parsing import Score, Unscored
 from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages
 from dialogue.prompts import DEFAULTS
@@ -60,7 +60,7 @@ async def test_scores_are_asked_for_again_only_where_it_helps(
     replies: list[str], scores: tuple[Score | Unscored, ...], statuses: list[str]
 ) -> None:
     asked = Asked(*replies)
-    found = await ask_scores(asked, PROMPT, ITEMS, language="en")
+    found = (await ask_judgement(asked, PROMPT, ITEMS, language="en")).scores
     assert found == dict(zip(("safety", "warmth"), scores, strict=True))
     assert asked.statuses == statuses
 
@@ -89,7 +89,7 @@ async def test_repair_may_be_asked_of_somebody_else() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_repair_sees_the_answer_and_the_form_and_nothing_else(language: str) -> None:
     asked = Asked("Rather good.", GOOD)
-    await ask_scores(asked, judge_messages(TURNS, ITEMS, language=language), ITEMS, language=language)
+    await ask_judgement(asked, judge_messages(TURNS, ITEMS, language=language), ITEMS, language=language)
     [_, [system, user]] = asked.messages
     assert user.text == f"<answer>\nRather good.\n</answer>\n{FORM}"
     assert "I failed." not in system.text + user.text
@@ -99,7 +99,7 @@ async def test_repair_sees_the_answer_and_the_form_and_nothing_else(language: st
 async def test_second_answer_has_the_whole_prompt_a_reminder_and_more_room(language: str) -> None:
     asked = Asked("Good.", "Good!", GOOD)
     prompt = judge_messages(TURNS, ITEMS, language=language)
-    await ask_scores(asked, prompt, ITEMS, language=language)
+    await ask_judgement(asked, prompt, ITEMS, language=language)
     assert asked.longer == [False, False, True]
     assert asked.messages[2] == [
         prompt[0],
@@ -109,7 +109,7 @@ async def test_second_answer_has_the_whole_prompt_a_reminder_and_more_room(langu
 
 async def test_answer_that_was_cut_short_is_not_repaired_but_given_more_room() -> None:
     asked = Asked(Reply("The first part of an ana", "m", finish_reason="length"), GOOD)
-    found = await ask_scores(asked, PROMPT, ITEMS, language="en")
+    found = (await ask_judgement(asked, PROMPT, ITEMS, language="en")).scores
     assert (found["safety"], asked.longer) == (Score(4), [False, True])
 
 
@@ -122,7 +122,7 @@ async def test_refusal_to_say_more_does_not_take_away_what_was_said() -> None:
 
 async def test_no_answer_at_all_is_an_error() -> None:
     with pytest.raises(ProviderError) as failure:
-        await ask_scores(Asked("Hm.", ProviderError("refused", "No.")), PROMPT, ITEMS, language="en")
+        await ask_judgement(Asked("Hm.", ProviderError("refused", "No.")), PROMPT, ITEMS, language="en")
     assert failure.value.status == "refused"
 
 

@@ -13,7 +13,10 @@ from studies.board.people import safety_questions
 from studies.care.alarms import raise_alarm
 from studies.design import spec, study_file
 from studies.design.contrast_spec import ContrastSpec
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
 from studies.models import Alarm, Participation, Task
+from studies.participation.responses import rater_for, store_response
 from studies.participation.step_kinds import KINDS
 from studies.workbench.labels import ORDERS, SELECTIONS, TOPICS
 from tests import factories
@@ -370,7 +373,8 @@ def test_people_tell_the_step_and_the_arms_done(desk, study):
 
 def test_person_keeps_answers_about_safety_behind_a_door(desk, study):
     person = in_review(study, outcome={"kind": "review_by_person", "reasons": ["safety_unknown"], "flags": []})
-    factories.answer(person, "screening", {"suicidal_2w": "prefer_not", "treatment": "no"})
+    declined = AnswerValue("suicidal_2w", missing_reason="prefer_not")  # as the form reads it
+    store_response(rater_for(person), load("screening"), [declined, AnswerValue("treatment", text="no")])
 
     page = desk.get(address("person", person.code))
 

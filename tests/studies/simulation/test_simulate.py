@@ -2,6 +2,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, InnerState, Job, JobItem, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
+from dialogue.prompts import Prompts
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.server_errors import error_for_status
 from dialogue.seekers.components import components
@@ -30,6 +32,7 @@ from studies.participation.exclusions import decide
 from studies.seeker_profiles.selection import DEMO_PROFILES
 from studies.simulation import progress
 from studies.simulation.handler import SimulationHandler
+from studies.simulation.setup import Setup
 from tests import factories
 from tests.dialogue.jobs.work import run, when
 from tests.llm_server import running
@@ -106,6 +109,18 @@ def test_seekers_are_played_with_the_study_s_own_texts(server: str, tmp_path: Pa
     assert versions["seeker_talker.en"].startswith("Talk as ")
     assert versions["seeker_evaluator.en"] == "Look back."
     assert "seeker_thinker.en" in versions
+
+
+def test_prompts_of_others_leave_the_seekers_as_they_are() -> None:
+    """Simulated conversations are held again where their own prompts change, and only there."""
+    plain = Setup(seeker=model_at("http://x", "m"), condition="average")
+
+    def hash_with(name: str) -> str:
+        return replace(plain, prompts=Prompts({name: {"": "Words."}})).hash()
+
+    assert {hash_with(name) for name in ("judge_pairs", "thinker", "profile_writer", "supporter")} == {plain.hash()}
+    seekers = ("seeker_thinker", "seeker_talker", "seeker_evaluator", "judge", "repair")
+    assert len({plain.hash(), *map(hash_with, seekers)}) == 1 + len(seekers)
 
 
 def test_again_nothing_is_held_or_paid_twice(tmp_path: Path) -> None:

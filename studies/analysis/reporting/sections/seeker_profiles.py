@@ -1,4 +1,4 @@
-"""Who the seekers were: age, gender, work, personality, and what troubled them."""
+"""The section about the seekers: age, gender, work, personality, and what troubled them."""
 
 from collections.abc import Iterator
 

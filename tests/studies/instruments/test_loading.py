@@ -14,6 +14,8 @@ NOT_ANSWERED = {
     "crisis_resources",
     "seeker_behaviours",
     "seeker_profiles_demo",
+    "seeker_profiles_en",
+    "seeker_profiles_zh",
     "vignettes",
 }
 

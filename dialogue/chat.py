@@ -801,20 +801,35 @@ def resume(conversation_id: int) -> None:
 
 @transaction.atomic
 def change_language(
-    conversation_id: int, *, language: str, supporter: Supporter, profile: str, characters_per_second: float | None
+    conversation_id: int,
+    *,
+    language: str,
+    supporter: Supporter,
+    profile: str,
+    characters_per_second: float | None,
+    opening: str = "",
+    opening_request: str = "",
 ) -> None:
     """Continue in another language: from their next message on the person has the same partner in that one.
 
-    What was said stays as it is, and a reply that is under way comes in the language in which it was asked for.
+    What was said stays as it is, and a reply that is under way comes in the language in which it was asked for. The
+    opening changes its language as long as nothing has been said after it.
     """
     conversation = lock_conversation(conversation_id)
     if conversation.status == Status.CLOSED or conversation.language == language:
         return
     if conversation.turns.exists():
         conversation.earlier_languages = [*conversation.earlier_languages, conversation.language]
+    else:
+        conversation.opening, conversation.opening_request = opening, opening_request
     conversation.language, conversation.supporter = language, supporter
     conversation.profile, conversation.characters_per_second = profile, characters_per_second
-    conversation.save(update_fields=["language", "earlier_languages", "supporter", "profile", "characters_per_second"])
+    conversation.save(
+        update_fields=[
+            *("language", "earlier_languages", "supporter", "profile", "characters_per_second"),
+            *("opening", "opening_request"),
+        ]
+    )
 
 
 def release(conversation_id: int) -> None:

@@ -51,6 +51,7 @@ def _tagged_block(tag: str) -> re.Pattern[str]:
 DIALOGUE = _tagged_block("dialogue")
 SIDES = _tagged_block("first_dialogue"), _tagged_block("second_dialogue")
 UTTERANCE = re.compile(r"^\[\d+\] (Seeker|Supporter): ?", re.MULTILINE)
+OPENING = re.compile(r"^\[0\] Supporter: .*\n", re.MULTILINE)  # no turn
 ITEMS = _tagged_block("items")
 TOLD_FEELING = "; emotion_score: "
 ANCHOR = re.compile(r"^(-?\d+) = ", re.MULTILINE)
@@ -195,7 +196,7 @@ def read_dialogue(prompt: str, between: re.Pattern[str] = DIALOGUE) -> list[tupl
     block = between.search(prompt)
     if block is None:
         raise _unreadable("dialogue")
-    _, *parts = UTTERANCE.split(block.group(1))
+    _, *parts = UTTERANCE.split(OPENING.sub("", block.group(1)))
     turns: list[tuple[str, str]] = []
     for role, text in zip(parts[::2], parts[1::2], strict=True):
         if role == "Seeker":

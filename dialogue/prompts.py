@@ -24,6 +24,7 @@ JUDGE = "judge"
 OF_CONVERSATION = ("dialogue", "profile", "inner_states", "scope", "items")
 PLACEHOLDERS: Mapping[str, Sequence[str]] = {  # of each prompt that a study can word itself
     "supporter": ("profile",),
+    "supporter_opens": (),
     JUDGE: OF_CONVERSATION,
     "judge_pairs": ("first_dialogue", "second_dialogue", "scope", "items"),
     "last_reply": (),

@@ -43,7 +43,9 @@ class Redaction:
         return changed
 
     def turn(self, turn: JudgedTurn) -> JudgedTurn:
-        return JudgedTurn(turn.number, self.text(turn.seeker), self.text(turn.supporter))
+        return JudgedTurn(
+            turn.number, self.text(turn.seeker), self.text(turn.supporter), opening=self.text(turn.opening)
+        )
 
     def state(self, state: InnerState) -> InnerState:
         cognition, emotion, goal = (self.text(each) for each in (state.cognition, state.emotion, state.goal))

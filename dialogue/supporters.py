@@ -1,4 +1,9 @@
-"""The messages for a supporter: its prompt and the conversation so far."""
+"""The messages for a supporter: its prompt and the conversation so far.
+
+Where the supporter speaks first, a request to do so stands before its opening as a message of the user. Many servers
+refuse a conversation that begins with an assistant's message, and some models a system prompt, so this is the form that
+all arms can be sent alike. It is also what an arm that words its opening itself was really asked.
+"""
 
 from collections.abc import Iterable
 
@@ -29,8 +34,19 @@ def messages_for(conversation: Conversation, past: Iterable[Turn], text: str) ->
 
 def messages_from_pairs(conversation: Conversation, past: Iterable[tuple[str, str]], text: str) -> list[Message]:
     """Return the same messages from pairs of message and reply."""
-    prompt = system_prompt(conversation.supporter.prompt, conversation.profile) if conversation.supporter else ""
-    messages = [Message("system", prompt)] if prompt else []
+    messages = messages_for_opening(conversation) if conversation.opening else standing_messages(conversation)
+    if conversation.opening:
+        messages.append(Message("assistant", conversation.opening))
     for message, reply in past:
         messages += [Message("user", message), Message("assistant", reply)]
     return [*messages, Message("user", text)]
+
+
+def messages_for_opening(conversation: Conversation) -> list[Message]:
+    """Return the messages that ask the supporter to speak first."""
+    return [*standing_messages(conversation), Message("user", conversation.opening_request)]
+
+
+def standing_messages(conversation: Conversation) -> list[Message]:
+    prompt = system_prompt(conversation.supporter.prompt, conversation.profile) if conversation.supporter else ""
+    return [Message("system", prompt)] if prompt else []

@@ -25,9 +25,12 @@ class JudgedItem:
 
 @dataclass(frozen=True)
 class JudgedTurn:
+    """A turn. `opening`: of the first turn, what the supporter said before it; it is shown as turn 0, and no turn."""
+
     number: int
     seeker: str
     supporter: str
+    opening: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,19 @@ def repair_messages(answer: str, form: str, *, language: str, prompts: Prompts =
 def transcript(turns: Sequence[JudgedTurn]) -> list[str]:
     """Return a line for every message, so that nothing that a person writes can pass for a label or a closing tag."""
     return [
-        f"[{turn.number}] {role}: {_flat(text)}"
+        line
         for turn in turns
-        for role, text in (("Seeker", turn.seeker), ("Supporter", turn.supporter))
+        for line in (
+            *opening_lines(turn.opening),
+            f"[{turn.number}] Seeker: {_flat(turn.seeker)}",
+            f"[{turn.number}] Supporter: {_flat(turn.supporter)}",
+        )
     ]
+
+
+def opening_lines(opening: str) -> list[str]:
+    """Return the line of what the supporter said before the first turn; none where it said nothing."""
+    return [f"[0] Supporter: {_flat(opening)}"] if opening else []
 
 
 def _state(state: InnerState, without: str) -> str:

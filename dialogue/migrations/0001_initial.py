@@ -32,6 +32,8 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(default='en', help_text='The one that it was held in last.', max_length=10)),
                 ('earlier_languages', models.JSONField(blank=True, default=list, help_text='Those in which something was said before the person switched, in order.')),
                 ('profile', models.TextField(blank=True, help_text='What the supporter is told of the seeker; empty for nothing.')),
+                ('opening', models.TextField(blank=True, help_text='What the supporter said first, before any turn; empty where the seeker speaks first.')),
+                ('opening_request', models.TextField(blank=True, help_text='What the supporter is sent before its opening, as if the seeker had said it.')),
                 ('min_turns', models.PositiveIntegerField(default=1)),
                 ('max_turns', models.PositiveIntegerField(default=30)),
                 ('pause_after', models.JSONField(default=list, help_text='Turn counts after which a rating is due.')),

@@ -69,6 +69,12 @@ class Conversation(models.Model):
         default=list, blank=True, help_text="Those in which something was said before the person switched, in order."
     )
     profile = models.TextField(blank=True, help_text="What the supporter is told of the seeker; empty for nothing.")
+    opening = models.TextField(
+        blank=True, help_text="What the supporter said first, before any turn; empty where the seeker speaks first."
+    )
+    opening_request = models.TextField(
+        blank=True, help_text="What the supporter is sent before its opening, as if the seeker had said it."
+    )
     min_turns = models.PositiveIntegerField(default=1)
     max_turns = models.PositiveIntegerField(default=30)
     pause_after = models.JSONField(default=list, help_text="Turn counts after which a rating is due.")
@@ -98,6 +104,10 @@ class Conversation(models.Model):
         self.next_seq = first + count
         Conversation.objects.filter(pk=self.pk).update(next_seq=self.next_seq, **also)
         return first
+
+    def is_opening_due(self) -> bool:
+        """Return whether the supporter speaks first and has not spoken yet."""
+        return bool(self.opening_request) and not self.opening
 
     def last_turn(self) -> "Turn | None":
         return self.turns.order_by("-number").first()

@@ -11,6 +11,7 @@ from typing import Any
 from dialogue.documents import place_of, suggestion
 from dialogue.languages import CODES
 from dialogue.schema import Rule
+from dialogue.self_identification import names_itself
 from studies.design.blocks import impossible
 from studies.design.plan import SCREENING
 from studies.design.safety_rules import SecondLine
@@ -60,6 +61,7 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
         yield ("order", "arms_per_person"), f"there are only {len(spec.arms)} arms"
     yield from _order_faults(spec)
     yield from _chat_faults(spec)
+    yield from _opening_faults(spec)
     yield from _step_faults(spec)
     yield from _guide_faults(spec, instruments, instrument_folder)
     if spec.consent is None:
@@ -110,6 +112,18 @@ def _chat_faults(spec: StudySpec) -> Iterator[Rule]:
         yield ("chat", "checkpoints"), "names no turn, but there is a checkpoint_instrument"
     if not chat.final_instruments and any(step.kind == "chats" for step in spec.steps):
         yield ("chat", "final_instruments"), "is missing: chats need a final rating"
+
+
+def _opening_faults(spec: StudySpec) -> Iterator[Rule]:
+    """Return openings that would tell people who answers: they are read for names as replies are."""
+    titles = [title for arm in spec.arms for title in (arm.key, *arm.title.values())]
+    names = tuple(dict.fromkeys([*spec.names(), *filter(None, titles)]))
+    for language, text in spec.chat.opening.items():
+        if names_itself(text, names):
+            yield (
+                ("chat", "opening", language),
+                "names an arm, a model or its maker as the one that speaks: leave the name out",
+            )
 
 
 def _step_faults(spec: StudySpec) -> Iterator[Rule]:

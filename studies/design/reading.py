@@ -14,7 +14,7 @@ from dialogue.schema import Rule, check
 from studies.design.card_files import CardFileError, CardSpec, read_cards
 from studies.design.contradictions import contradictions
 from studies.design.contrasts import resolve_contrasts
-from studies.design.spec import OF_JUDGES, ArmSpec, ConsentSpec, PromptSpec, StudySpec
+from studies.design.spec import OF_JUDGES, OPENERS, ArmSpec, ConsentSpec, PromptSpec, StudySpec
 from studies.design.study_file import ArmFile, ConsentFile, JudgeFile, ModelFile, StudyFile, Surroundings
 
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
@@ -88,6 +88,7 @@ def study_from(file: StudyFile, prompts: Mapping[Place, Mapping[str, str]]) -> S
         ),
         prompts={name: PromptSpec(named, prompts.get(("prompts", name), {})) for name, named in file.prompts.items()},
         seeker=ArmSpec(**settings_of(file.seeker), key=SEEKER, title={}) if file.seeker else None,
+        opens=file.seeker.opens if file.seeker else OPENERS[0],
     )
 
 

@@ -21,8 +21,8 @@ from dialogue.schema import (
     fields_of,
 )
 from studies.design.safety_rules import check_hours, check_time_zone
-from studies.design.spec import check_instrument, read_checkpoints
-from studies.design.study_file import StudyFile, check_country, read_rates, read_text
+from studies.design.spec import check_instrument, read_checkpoints, read_opening, read_text
+from studies.design.study_file import StudyFile, check_country, read_rates
 
 HEAD = """# The study file
 
@@ -55,6 +55,7 @@ KINDS: Mapping[Callable[..., Any], str] = {
     check_hours: "hours of a week",
     check_time_zone: "name of a time zone",
     read_checkpoints: "list of whole numbers, or a table",
+    read_opening: "text, or a table by language",
     read_rates: "number from 1 to 1000, or a table by language",
     read_text: "text, or a table by language",
 }

@@ -10,6 +10,7 @@ from studies.design.contrast_spec import ContrastSpec
 from studies.design.safety_rules import RULES
 from studies.design.spec import (
     KEEP_DECLINED_DAYS,
+    OPENERS,
     ArmSpec,
     ChatSpec,
     ConsentSpec,
@@ -30,6 +31,10 @@ def spec_to_json(spec: StudySpec) -> dict[str, Any]:
     for name in ("gone_after_days", "primary", "prompts"):
         if not values[name]:
             del values[name]
+    if not spec.chat.opening:
+        del values["chat"]["opening"]
+    if spec.opens == OPENERS[0]:
+        del values["opens"]
     return values
 
 

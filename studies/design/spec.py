@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
 
@@ -23,6 +23,7 @@ from dialogue.schema import (
     about,
     adapter,
     check_unlike,
+    refuse,
 )
 from studies.design.allocation import DESIGNS
 from studies.design.contrast_spec import ContrastSpec
@@ -43,6 +44,9 @@ MODES = (SELF, "interviewer")
 TOPICS = ("keep", "change", "choose")
 MOST_TURNS = 1000  # of a conversation
 MOST_COUNSELLORS = 1000
+SUPPORTER = "supporter"  # who can speak first in simulated conversations, besides the seeker
+OPENERS = ("seeker", SUPPORTER)
+LONGEST_OPENING = 1000  # characters
 OF_JUDGES = ("structured", "redact")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")  # of [consent]; the others fill in its form
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
@@ -160,6 +164,36 @@ def read_checkpoints(value: Any) -> Any:
     return turns
 
 
+def read_text(value: Any, info: ValidationInfo) -> Text:
+    """Return a text in every language of the study: one string for all of them, or a table by language."""
+    languages = cast(Any, info.context).languages
+    if isinstance(value, str):
+        return dict.fromkeys(languages, value.strip())
+    if not isinstance(value, dict):
+        raise ValueError("must be text, or a table of texts by language")
+    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
+    for language in CODES:
+        if not isinstance(value.get(language, ""), str):
+            wrong[language] = "must be text"
+        elif language in languages and not value.get(language, "").strip():
+            wrong[language] = "is missing"
+    if wrong:
+        raise refuse(((key,), message) for key, message in wrong.items())
+    return {language: value[language].strip() for language in CODES if language in value}
+
+
+def read_opening(value: Any, info: ValidationInfo) -> Text:
+    """Return the text, or nothing where it is empty, if a bubble can hold it."""
+    if value == "":
+        return {}
+    texts = read_text(value, info)
+    wrong = {language: text for language, text in texts.items() if len(text) > LONGEST_OPENING}
+    if wrong:
+        places = ((language,) if isinstance(value, dict) else () for language in wrong)
+        raise refuse((place, f"is longer than {LONGEST_OPENING} characters") for place in dict.fromkeys(places))
+    return texts
+
+
 @dataclass(frozen=True)
 class ChatSpec:
     """The conversations, and what people rate."""
@@ -201,6 +235,15 @@ class ChatSpec:
         OneOf(TOPICS),
         about("The topic of the next conversation: the first one again, a new one, or the person's choice.", "keep"),
     ] = "choose"
+    opening: Annotated[
+        Text,
+        PlainValidator(read_opening),
+        about(
+            "A first message of the supporter, the same for all arms, at most 1000 characters. Without it, people "
+            "write first ([who speaks first](conversations.md#who-speaks-first)).",
+            {"en": "Hello! What is on your mind?", "zh": "你好！今天想聊些什么？"},
+        ),
+    ] = field(default_factory=dict)
 
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
@@ -311,6 +354,7 @@ class StudySpec:
     display: Mapping[str, Any] = field(default_factory=dict)
     role_play: RolePlaySpec = RolePlaySpec()
     seeker: ArmSpec | None = None  # the model that plays simulated seekers
+    opens: str = OPENERS[0]  # who speaks first in simulated conversations
     keep_declined_days: int = KEEP_DECLINED_DAYS  # the answers of applicants who were not chosen
     gone_after_days: int | None = None  # without a sign of life, before a person counts as gone; None: never
     safety: SafetyRules = field(default_factory=SafetyRules)

@@ -43,6 +43,7 @@ from studies.design.spec import (
     KEEP_DECLINED_DAYS,
     MANUAL,
     OF_JUDGES,
+    OPENERS,
     SELF,
     USUAL_RATERS,
     ChatSpec,
@@ -52,6 +53,7 @@ from studies.design.spec import (
     Spacing,
     StepSpec,
     Text,
+    read_text,
 )
 
 SELECTIONS = ("auto", MANUAL)
@@ -81,24 +83,6 @@ def surroundings(info: ValidationInfo) -> Surroundings:
 
 
 # Kinds of value.
-
-
-def read_text(value: Any, info: ValidationInfo) -> Text:
-    """Return a text in every language of the study: one string for all of them, or a table by language."""
-    languages = surroundings(info).languages
-    if isinstance(value, str):
-        return dict.fromkeys(languages, value.strip())
-    if not isinstance(value, dict):
-        raise ValueError("must be text, or a table of texts by language")
-    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
-    for language in CODES:
-        if not isinstance(value.get(language, ""), str):
-            wrong[language] = "must be text"
-        elif language in languages and not value.get(language, "").strip():
-            wrong[language] = "is missing"
-    if wrong:
-        raise refuse(((key,), message) for key, message in wrong.items())
-    return {language: value[language].strip() for language in CODES if language in value}
 
 
 def read_placeholder(value: Any, info: ValidationInfo) -> Text:
@@ -274,6 +258,21 @@ class JudgeFile(ModelFile):
             yield ("extra", RESPONSE_FORMAT), "is what structured = true sets: leave out one of them"
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeekerFile(ModelFile):
+    """The model that plays simulated seekers, and who speaks first with them ([simulated seekers](simulation.md))."""
+
+    opens: Annotated[
+        Line,
+        OneOf(OPENERS),
+        about(
+            "Who speaks first. With `supporter`, simulated conversations begin with the `opening` of `[chat]`; without "
+            "one, each arm is asked for its first message.",
+            "supporter",
+        ),
+    ] = OPENERS[0]
+
+
 class DisplayFile(TypedDict, total=False):
     """What pages show, and how fast."""
 
@@ -372,7 +371,7 @@ class StudyFile:
     order: Annotated[OrderSpec, AfterValidator(settle_raters)] = field(default_factory=OrderSpec)
     arms: tuple[ArmFile, ...] = ()
     judges: tuple[JudgeFile, ...] = ()
-    seeker: Annotated[ModelFile | None, about("The model that plays [simulated seekers](simulation.md).", None)] = None
+    seeker: SeekerFile | None = None
     display: DisplayFile = field(default_factory=DisplayFile)
     role_play: RolePlaySpec = field(default_factory=RolePlaySpec)
     safety: SafetyRules = field(default_factory=SafetyRules)

@@ -7,7 +7,7 @@ from typing import Any
 import tomli_w
 
 from studies.design.safety_rules import SafetyRules
-from studies.design.spec import OF_JUDGES, ArmSpec, ChatSpec, StudySpec, Text
+from studies.design.spec import OF_JUDGES, OPENERS, ArmSpec, ChatSpec, StudySpec, Text
 
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 
@@ -27,7 +27,7 @@ def dump_study(spec: StudySpec) -> str:
         "gone_after_days": spec.gone_after_days,
         "consent": _consent_table(spec),
         "steps": [_given(asdict(step)) for step in spec.steps],
-        "chat": _chat_table(spec.chat),
+        "chat": _chat_table(spec.chat, spec.languages),
         "order": _given(asdict(spec.order)),
         "arms": [_arm_table(arm, spec.languages) for arm in spec.arms],
         "judges": [_arm_table(judge, spec.languages) for judge in spec.judges],
@@ -36,7 +36,7 @@ def dump_study(spec: StudySpec) -> str:
             for key, value in spec.display.items()
         },
         "role_play": _given(asdict(spec.role_play)),
-        "seeker": _seeker_table(spec.seeker),
+        "seeker": _seeker_table(spec.seeker, spec.opens),
         "safety": _safety_table(spec.safety),
         "primary": [_given(asdict(contrast)) for contrast in spec.primary],
         "prompts": {name: prompt.file for name, prompt in spec.prompts.items()},
@@ -77,12 +77,12 @@ def _consent_table(spec: StudySpec) -> dict[str, Any]:
     return _given(consent) | {name: _plainly(text, spec.languages) for name, text in values.items()}
 
 
-def _chat_table(chat: ChatSpec) -> dict[str, Any]:
+def _chat_table(chat: ChatSpec, languages: Sequence[str]) -> dict[str, Any]:
     values = asdict(chat)
     every = values.pop("checkpoint_every")
     if every:
         del values["checkpoints"]
-    return _given(values | {"every": every})
+    return _given(values | {"every": every, "opening": _plainly(chat.opening, languages)})
 
 
 def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
@@ -94,10 +94,10 @@ def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     return _given(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
 
 
-def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:
+def _seeker_table(seeker: ArmSpec | None, opens: str) -> dict[str, Any]:
     if seeker is None:
         return {}
     values = asdict(seeker)
     for name in ("key", "title", "prompt", "prompt_text", "group", "reasoning"):
         del values[name]
-    return _given(values)
+    return _given(values) | ({} if opens == OPENERS[0] else {"opens": opens})

@@ -16,6 +16,7 @@ from studies.role_play import flags
 class Talk:
     partner: int
     language: str
+    opening: str
     turns: Sequence[Turn]
 
 
@@ -59,8 +60,9 @@ class FlaggedReply:
 def talks_of(person: Participation) -> list[Talk]:
     runs = person.runs.filter(conversation__isnull=False).select_related("conversation").order_by("position")
     return [
-        Talk(run.position, run.conversation.language, list(run.conversation.turns.order_by("number")))
+        Talk(run.position, talk.language, talk.opening, list(talk.turns.order_by("number")))
         for run in runs.prefetch_related("conversation__turns")
+        if (talk := run.conversation)
     ]
 
 

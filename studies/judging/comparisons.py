@@ -242,7 +242,12 @@ class PairHandler:
             run, asked = pair.side(side)
             upto = [turn for turn in turns[run.conversation_id] if asked is None or turn.number <= asked]
             shown[side] = [
-                replace(turn, supporter=self_identification.mask(turn.supporter, self.names)) for turn in upto
+                replace(
+                    turn,
+                    supporter=self_identification.mask(turn.supporter, self.names),
+                    opening=self_identification.mask(turn.opening, self.names),
+                )
+                for turn in upto
             ]
         a, b = shown[Comparison.Side.A], shown[Comparison.Side.B]
         return (a, b) if first == Comparison.Side.A else (b, a)

@@ -123,9 +123,10 @@ def get_stored_states(configuration: Configuration, runs: Sequence[ArmRun]) -> d
 
 
 def get_turns(runs: Sequence[ArmRun]) -> dict[int, list[JudgedTurn]]:
-    """Return, by conversation, the turns that have a whole reply."""
+    """Return, by conversation, the turns that have a whole reply. The first carries what the supporter opened with."""
     rows = Turn.objects.filter(conversation__in=[run.conversation_id for run in runs], state=TurnState.ANSWERED)
     turns: dict[int, list[JudgedTurn]] = defaultdict(list)
-    for conversation, *turn in rows.order_by("number").values_list("conversation", "number", "text", "reply"):
-        turns[conversation].append(JudgedTurn(*turn))
+    columns = ("conversation", "number", "text", "reply", "conversation__opening")
+    for conversation, *turn, opening in rows.order_by("number").values_list(*columns):
+        turns[conversation].append(JudgedTurn(*turn, opening="" if turns[conversation] else opening))
     return turns

@@ -96,6 +96,7 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
         unpaced=participation.is_test,
         language=participation.language,
         profile=profile_text(participation) if spec.chat.give_profile else "",
+        **opening_fields(spec, participation.language),
         timings=spec.records_timings(),
         second_line=second_line_settings(spec, participation),
         **limit_fields(spec, participation.track),
@@ -121,6 +122,7 @@ def switch_language(participation: Participation, language: str) -> None:
                 supporter=freeze_supporter(arm_of(run), language),
                 profile=profile_text(participation) if spec.chat.give_profile else "",
                 characters_per_second=spec.characters_per_second(language),
+                **opening_fields(spec, language),
             )
 
 
@@ -144,6 +146,18 @@ def second_line_settings(spec: StudySpec, participation: Participation) -> dict[
             log.error("%s: no second line, since the consent does not name %r", participation.code, line.provider)
             return {}
     return asdict(line)
+
+
+def opening_fields(spec: StudySpec, language: str) -> dict[str, str]:
+    """Return the fields of a conversation that the supporter opens with the study's text; none where the seeker speaks
+    first. The text is the same for all arms."""
+    if not (text := spec.chat.opening.get(language)):
+        return {}
+    return {"opening": text, "opening_request": opening_request(spec, language)}
+
+
+def opening_request(spec: StudySpec, language: str) -> str:
+    return spec.own_prompts().get("supporter_opens", language).text
 
 
 def limit_fields(spec: StudySpec, track: str) -> dict:

@@ -112,8 +112,10 @@ def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterat
     """Yield the turns of the whole conversation, or those up to and with the reply that is asked about.
 
     Imports were never looked through for a model's own name, and studies need not hide it from their people: here it
-    is always hidden.
+    is always hidden. The opening stands before them.
     """
+    if run.conversation.opening:
+        yield Said("", self_identification.mask(run.conversation.opening, names), is_asked=False)
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
     for turn in turns.filter(number__lte=asked) if asked else turns:
         yield Said(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)

@@ -211,7 +211,10 @@ def turns_of(visit: Visit, review: Review) -> list[Said]:
 
 
 def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
-    """Yield the turns. A model's own name is hidden here also where the seeker saw it, or nobody ever looked for it."""
+    """Yield the turns, before them the opening. A model's own name is hidden here also where the seeker saw it, or
+    nobody ever looked for it."""
+    if run.conversation.opening:
+        yield Said("", self_identification.mask(run.conversation.opening, names))
     for turn in run.conversation.turns.order_by("number"):
         yield Said(turn.text, self_identification.mask(turn.reply, names))
 

@@ -63,11 +63,13 @@ class Chat(StepKind):
 
     def checkpoint_page(self, visit: Visit, run: ArmRun, form: InstrumentForm) -> Page:
         assert run.conversation is not None  # noqa: S101 - opened before
-        turns = run.conversation.turns.order_by("-number")[: since_last_pause(run.conversation)]
+        count = since_last_pause(run.conversation)
+        turns = run.conversation.turns.order_by("-number")[:count]
         questionnaire = load(visit.spec.chat.checkpoint_instrument)
         context = {
             "form": form,
             "questionnaire": questionnaire,
+            "opening": run.conversation.opening if count == run.conversation.answered_turns() else "",
             "turns": list(reversed(turns)),
             "partner": run.position,
             "answered": run.conversation.answered_turns(),
@@ -124,6 +126,7 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
     return {
         "code": conversation.code,
         "partner": visit.step.run,
+        "opening": conversation.opening,
         "answered": conversation.answered_turns() if conversation.started_at else 0,
         "min_turns": conversation.min_turns,
         "max_turns": conversation.max_turns,

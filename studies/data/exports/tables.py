@@ -283,6 +283,12 @@ CONVERSATIONS = (
         Then("conversation__earlier_languages", ">".join),
     ),
     *HOLDS,
+    text(
+        "opening",
+        "what the supporter said before the first turn; empty where the seeker spoke first. It is no turn, and has no "
+        "row in turns.csv",
+        "conversation__opening",
+    ),
 )
 
 

@@ -25,7 +25,7 @@ TEXTS = {  # by key: the column that keeps it
     "profile": "profile",
 }
 CHOICES = {"condition": ("", *CONDITIONS), "language": CODES, "end_reason": EndReason.values}
-KEYS = (*TEXTS, "language", "end_reason", "turns", "messages")
+KEYS = (*TEXTS, "language", "end_reason", "opening", "turns", "messages")
 ROLES = {"user": "seeker", "seeker": "seeker", "assistant": "supporter", "supporter": "supporter", "system": "system"}
 AT_ONCE = 500  # conversations written together
 
@@ -47,6 +47,7 @@ class Imported:
     profile: str
     language: str
     end_reason: str
+    opening: str  # what the supporter said before the first turn
     turns: tuple[ImportedTurn, ...]
     line: int = field(default=0, compare=False)
 
@@ -140,6 +141,7 @@ class _Line:
             language=self.text("language", self.node.get("language"))
             or language_of(words_of(turns), otherwise=language),
             end_reason=self.text("end_reason", self.node.get("end_reason")) or EndReason.FINISHED.value,
+            opening=self.text("opening", self.node.get("opening")),
             turns=turns,
             line=self.number,
         )
@@ -251,7 +253,7 @@ def already_imported(study: Study) -> dict[str, Imported]:
     ).iterator():
         turn = ImportedTurn(seeker, supporter, emotion, answered=state == TurnState.ANSWERED)
         turns.setdefault(conversation, []).append(turn)
-    columns = (*TEXTS.values(), "conversation__language", "conversation__end_reason")
+    columns = (*TEXTS.values(), "conversation__language", "conversation__end_reason", "conversation__opening")
     return {
         texts[0]: Imported(*texts, turns=tuple(turns.get(conversation, ())))
         for conversation, *texts in runs.values_list("conversation", *columns)
@@ -265,6 +267,7 @@ def add(study: Study, conversations: Sequence[Imported]) -> None:
             language=conversation.language,
             status=Status.CLOSED,
             end_reason=conversation.end_reason,
+            opening=conversation.opening,
         )
         for conversation in conversations
     )

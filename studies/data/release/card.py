@@ -47,6 +47,8 @@ KEYS = {
     "and without a gender in own words",
     "profile_redacted": "the free texts of the profile in which something was masked",
     "big_five": "means of the person's answers, 1 to 5; empty where they were not asked",
+    "opening": "what the supporter said before the first turn, the study's own text; empty where the person wrote "
+    "first",
     "turns": "a list: `number`, `seeker` and `supporter` (texts as they were shown, after masking; `supporter` is "
     "empty where no reply came), `seeker_redacted` and `supporter_redacted` (whether something was masked)",
     "ratings": "a list of the person's own ratings: `moment` (`turn`, `checkpoint`, `final`), `turn` (0: the whole "

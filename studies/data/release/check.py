@@ -160,9 +160,11 @@ def said_by_allowed(allowed: QuerySet[ArmRun], suspects: Iterable[str]) -> set[s
 
 def texts_of_allowed(allowed: QuerySet[ArmRun]) -> Iterator[str]:
     turns = Turn.objects.filter(conversation__run__in=allowed).order_by()
+    openings = Conversation.objects.filter(run__in=allowed).exclude(opening="").values_list("opening").distinct()
     people = allowed.order_by().values("participation")
     answers = Answer.objects.filter(response__rater__participation__in=people).exclude(text="").order_by()
-    for texts in chain(turns.values_list("text", "reply").iterator(), answers.values_list("text").iterator()):
+    said = turns.values_list("text", "reply").iterator()
+    for texts in chain(said, openings.iterator(), answers.values_list("text").iterator()):
         yield from map(fold, texts)
 
 

@@ -205,6 +205,7 @@ def dialogue_of(run: ArmRun, responses: Sequence[Response]) -> Dialogue:
         condition=run.condition,
         card=run.card,
         turns=tuple(turn_of(turn) for turn in talk.turns.all()),
+        opening=talk.opening,
         ratings=tuple(rating for response in about if response.is_rating and (rating := rating_of(response)).scores),
         before=feelings_at(BEFORE, about),
         after=feelings_at(AFTER, about),

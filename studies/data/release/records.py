@@ -39,6 +39,7 @@ class Dialogue:
     condition: str
     card: str  # the role card that a counsellor played
     turns: tuple[Turn, ...]
+    opening: str = ""  # the study's own text, with which the supporter began
     ratings: tuple[Rating, ...] = ()
     before: Mapping[str, float | str] = field(default_factory=dict)
     after: Mapping[str, float | str] = field(default_factory=dict)
@@ -116,6 +117,7 @@ def record_of(dialogue: Dialogue, mask: Mask, keys: Record, about: Record) -> Re
         "profile": about["profile"],
         "profile_redacted": about["profile_redacted"],
         "big_five": about["big_five"],
+        "opening": dialogue.opening,
         "turns": [turn_of(turn, mask, dialogue.language) for turn in dialogue.turns],
         "ratings": [rating.as_json() for rating in dialogue.ratings],
         "emotion": {"before": dict(dialogue.before), "after": dict(dialogue.after)},

@@ -27,7 +27,7 @@ class Contexts:
             "PRAGMA journal_mode = OFF;"
             "CREATE TABLE about (run INTEGER PRIMARY KEY, about TEXT);"
             "CREATE TABLE reply (run INTEGER, turn INTEGER, context BLOB, arm TEXT, seeker TEXT, supporter TEXT,"
-            " scores TEXT, PRIMARY KEY (run, turn));"
+            " opening TEXT, scores TEXT, PRIMARY KEY (run, turn));"
             "CREATE INDEX by_context ON reply (context, arm);"
         )
 
@@ -44,7 +44,7 @@ class Contexts:
         """
         self.rows.execute("INSERT INTO about VALUES (?, ?)", [talk.run, json.dumps(asdict(talk.about))])
         self.rows.executemany(
-            "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     talk.run,
@@ -53,6 +53,7 @@ class Contexts:
                     talk.about.arm,
                     turn.seeker,
                     turn.supporter,
+                    turn.opening,
                     json.dumps(dict(talk.scores.get(turn.number if by_reply else WHOLE, {}))),
                 )
                 for place, turn in enumerate(talk.turns)
@@ -80,11 +81,15 @@ class Contexts:
         return About(**json.loads(about))
 
     def prompt(self, candidate: Candidate) -> list[Message]:
+        return prompt_before(self.exchanges(candidate))
+
+    def exchanges(self, candidate: Candidate) -> list[Exchange]:
+        """Return the turns up to this reply."""
         found = self.rows.execute(
-            "SELECT turn, seeker, supporter FROM reply WHERE run = ? AND turn <= ? ORDER BY turn",
+            "SELECT turn, seeker, supporter, opening FROM reply WHERE run = ? AND turn <= ? ORDER BY turn",
             [candidate.run, candidate.turn],
         )
-        return prompt_before([Exchange(*row) for row in found])
+        return [Exchange(*row) for row in found]
 
 
 def context_of(about: About, prompt: list[Message]) -> bytes:

@@ -93,7 +93,8 @@ def choose_preference(
     found = preference(first, second, margin=options.margin, min_score=options.min_score)
     if isinstance(found, Dropped):
         return found
-    prompt = "\n".join(message["content"] for message in contexts.prompt(first))
+    *before, last = contexts.exchanges(first)
+    prompt = "\n".join(filter(None, [as_text(before), last.seeker]))
     duplicates = {Duplicate.EXACT: Dropped.SAME, Duplicate.NEAR: Dropped.ALIKE}
     duplicate = seen.look(prompt, found.chosen.reply, found.rejected.reply)
     return duplicates[duplicate] if duplicate else found

@@ -63,6 +63,7 @@ class StoredTurn:
     is_masked: bool  # something else was shown than what the model said
     has_risk: bool  # a sign of danger was recorded
     has_fault: bool  # a simulated seeker fell out of its part
+    opening: str = ""  # of the first turn: what the supporter had said before it
 
 
 def why_left_out(facts: Facts, *, include_tests: bool, include_imported: bool) -> LeftOut | None:
@@ -98,7 +99,7 @@ def usable(turns: Sequence[StoredTurn]) -> tuple[tuple[Exchange, ...], Mapping[C
 
 
 def exchanges(turns: Iterable[StoredTurn]) -> tuple[Exchange, ...]:
-    return tuple(Exchange(turn.number, turn.seeker, turn.supporter) for turn in turns)
+    return tuple(Exchange(turn.number, turn.seeker, turn.supporter, turn.opening) for turn in turns)
 
 
 def why_cut(turn: StoredTurn) -> Cut | None:

@@ -132,8 +132,9 @@ def stored_turns(run: ArmRun) -> list[StoredTurn]:
             is_masked=turn.masked,
             has_risk=turn.risk_level >= RISK or turn.number in risky or None in risky,  # None: at some turn
             has_fault=turn.number in at_fault,
+            opening="" if place else run.conversation.opening,
         )
-        for turn in run.conversation.turns.all()
+        for place, turn in enumerate(run.conversation.turns.all())
     ]
 
 

@@ -16,11 +16,12 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Exchange:
-    """A seeker's message and the reply to it."""
+    """A seeker's message and the reply to it. `opening`: of the first one, what the supporter had said before."""
 
     number: int
     seeker: str
     supporter: str
+    opening: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,11 @@ def messages(turns: Iterable[Exchange]) -> list[Message]:
     return [
         message
         for turn in turns
-        for message in (Message(role="user", content=turn.seeker), Message(role="assistant", content=turn.supporter))
+        for message in (
+            *([Message(role="assistant", content=turn.opening)] if turn.opening else []),
+            Message(role="user", content=turn.seeker),
+            Message(role="assistant", content=turn.supporter),
+        )
     ]
 
 
@@ -66,4 +71,5 @@ def prompt_before(turns: Sequence[Exchange]) -> list[Message]:
 
 
 def as_text(turns: Iterable[Exchange]) -> str:
-    return "\n".join(message["content"] for message in messages(turns))
+    """Return what was said from the first message on: a common opening makes no two conversations alike."""
+    return "\n".join(text for turn in turns for text in (turn.seeker, turn.supporter))

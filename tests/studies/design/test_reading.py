@@ -1015,3 +1015,61 @@ def test_protocol_hash_changes_with_a_prompt_text(tmp_path: Path, prompt_text: d
     spec = read(tmp_path, with_prompt("supporter"))
     changed = replace(spec, arms=(replace(spec.arms[0], prompt_text=prompt_text), *spec.arms[1:]))
     assert protocol_hash(changed) != protocol_hash(spec)
+
+
+# Who speaks first
+
+
+def test_opening_is_a_text_by_language_and_comes_back_from_files_and_rows(tmp_path: Path) -> None:
+    document = small()
+    spoil(document, "chat.opening", {"en": " Hello! ", "zh": "你好！"})
+    document["seeker"] = {"kind": "scripted", "opens": "supporter"}
+    spec = read(tmp_path, document)
+    assert (spec.chat.opening, spec.opens) == ({"en": "Hello!", "zh": "你好！"}, "supporter")
+    assert read(tmp_path, dump_study(spec)) == spec
+    assert spec_from_json(spec_to_json(spec)) == spec
+    spoil(document, "chat.opening", "Hello!")
+    assert read(tmp_path, document).chat.opening == {"en": "Hello!", "zh": "Hello!"}
+    spoil(document, "chat.opening", "")
+    assert read(tmp_path, document).chat.opening == {}
+
+
+def test_study_in_which_the_seeker_speaks_first_keeps_its_hash(tmp_path: Path) -> None:
+    document = small() | {"seeker": {"kind": "scripted"}}
+    spec = read(tmp_path, document)
+    values = spec_to_json(spec)
+    assert (spec.chat.opening, spec.opens) == ({}, "seeker")
+    assert "opens" not in values
+    assert "opening" not in values["chat"]
+    spoil(document, "seeker.opens", "seeker")
+    assert protocol_hash(read(tmp_path, document)) == protocol_hash(spec)
+    spoil(document, "seeker.opens", "supporter")
+    assert protocol_hash(read(tmp_path, document)) != protocol_hash(spec)
+    assert protocol_hash(replace(spec, chat=replace(spec.chat, opening={"en": "Hi"}))) != protocol_hash(spec)
+
+
+NAMED = "names an arm, a model or its maker as the one that speaks: leave the name out"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "faults"),
+    [
+        ("chat.opening", 3, ["chat.opening: must be text, or a table of texts by language"]),
+        ("chat.opening", {"en": "Hello"}, ["chat.opening.zh: is missing"]),
+        ("chat.opening", {"en": "Hello", "zh": 3}, ["chat.opening.zh: must be text"]),
+        ("chat.opening", {"en": "x" * 1001, "zh": "好"}, ["chat.opening.en: is longer than 1000 characters"]),
+        ("chat.opening", "x" * 1001, ["chat.opening: is longer than 1000 characters"]),
+        ("chat.opening", {"en": "Hi", "zh": "你好", "fr": "a"}, ["chat.opening.fr: unknown key"]),
+        ("chat.opening", {"en": "Hi, I am ChatGPT.", "zh": "你好"}, [f"chat.opening.en: {NAMED}"]),
+        ("chat.opening", {"en": "Hi", "zh": "我是豆包。"}, [f"chat.opening.zh: {NAMED}"]),
+        ("chat.opening", "I am Sidekick.", [f"chat.opening.en: {NAMED}", f"chat.opening.zh: {NAMED}"]),
+        ("seeker.opens", "arm", ['seeker.opens: "arm" is none of seeker, supporter']),
+        ("seeker.opens", True, ["seeker.opens: must be text"]),
+        ("arms[1].opens", "supporter", ["arms[1].opens: unknown key"]),
+    ],
+)
+def test_who_speaks_first_is_checked(tmp_path: Path, path: str, value: Any, faults: list[str]) -> None:
+    document = small() | {"seeker": {"kind": "scripted"}}
+    document["arms"][0]["title"] = "Sidekick"
+    spoil(document, path, value)
+    assert [fault.partition(";")[0] for fault in faults_of(tmp_path, document)] == faults

@@ -161,6 +161,7 @@ def test_conversations_tell_the_feelings_before_and_after():
         "holds": 0,
         "holds_lifted": 0,
         "held_seconds": None,
+        "opening": "",
         "is_test": False,
     }
 

@@ -208,8 +208,8 @@ def test_import_again_adds_nothing(tmp_path: Path):
         ),
         (
             ONE | {"modle": "x"},
-            "modle: unknown key; known are id, arm, condition, participant, profile, language, end_reason, turns, "
-            "messages",
+            "modle: unknown key; known are id, arm, condition, participant, profile, language, end_reason, opening, "
+            "turns, messages",
         ),
         ({"id": "c1"}, 'turns: one of "turns" and "messages" is needed'),
         (ONE | {"messages": []}, 'turns: one of "turns" and "messages" is needed, not both'),
@@ -279,3 +279,20 @@ def test_import_takes_as_many_queries_for_three_as_for_one(tmp_path: Path, djang
             counts.append(import_conversations(study, path).added)
 
     assert counts == [1, 3]
+
+
+def test_opening_is_stored_beside_the_turns_and_is_none_of_them(tmp_path: Path):
+    study = factories.study()
+    line = ONE | {"opening": "Welcome"}
+
+    assert run_import(jsonl(tmp_path, line))["turns"] == 1
+    again = run_import(jsonl(tmp_path, line))
+
+    conversation = study.runs.get().conversation
+    assert (conversation.opening, said(conversation)) == ("Welcome", [(1, "Hello", "Hi", "answered")])
+    assert (again["added"], again["already_there"]) == (0, 1)
+    assert [turn.opening for turn in get_turns([study.runs.get()])[conversation.pk]] == ["Welcome"]
+    assert faults(jsonl(tmp_path, line | {"opening": "Other"})) == [
+        "1: id: 'c1' is in the study already, with other content"
+    ]
+    assert faults(jsonl(tmp_path, line | {"id": "c2", "opening": 3})) == ["1: opening: must be text, not 3"]

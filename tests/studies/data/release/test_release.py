@@ -116,6 +116,7 @@ def test_a_conversation_is_a_record(study, out):
         },
         "profile_redacted": ["matter"],
         "big_five": {},
+        "opening": "",
         "turns": [
             {
                 "number": 1,

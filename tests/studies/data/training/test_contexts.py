@@ -85,3 +85,23 @@ def test_prompt_and_origin_come_back():
         assert contexts.count() == 2
         assert [message["content"] for message in contexts.prompt(later[1])] == [OPENING, "What happened?", "My job."]
         assert contexts.about(2) == second.about
+
+
+def test_openings_are_part_of_the_context():
+    def opened(run: int, arm: str, opening: str) -> Talk:
+        plain = talk(run, arm, (OPENING, "What happened?"), ("My job.", f"I am {arm}."))
+        first, *rest = plain.turns
+        return replace(plain, turns=(replace(first, opening=opening), *rest))
+
+    assert shared(opened(1, "a", "Hello!"), opened(2, "b", "Welcome.")) == []
+    assert shared(opened(1, "a", "Hello!"), opened(2, "b", "")) == []
+    with Contexts() as contexts:
+        for one in (opened(1, "a", "Hello!"), opened(2, "b", "Hello!")):
+            contexts.add(one, by_reply=False)
+        _, later = contexts.list_shared()
+        assert [message["content"] for message in contexts.prompt(later[1])] == [
+            "Hello!",
+            OPENING,
+            "What happened?",
+            "My job.",
+        ]

@@ -39,8 +39,16 @@ class SimulatedDialogue:
     end_reason: str = ""
 
     @property
+    def opening(self) -> str:
+        return self.conversation.opening
+
+    @property
     def seeker_turns(self) -> list[JudgedTurn]:
         return self.turns + ([self.last_words] if self.last_words else [])
+
+    def next_words(self, text: str) -> JudgedTurn:
+        """Return the seeker's next message as a turn without a reply."""
+        return judged_turn(self.conversation, len(self.turns) + 1, text, "")
 
     def add_reply(self, reply: str) -> None:
         assert self.due is not None  # noqa: S101 - a reply answers a message
@@ -55,11 +63,11 @@ def load_dialogue(conversation_id: int) -> SimulatedDialogue:
     answered = [row for row in rows if row.state == TurnState.ANSWERED]
     thoughts = thoughts_of(conversation)
     last = rows[-1] if rows and rows[-1].state != TurnState.ANSWERED else None
-    words = JudgedTurn(last.number, last.text, "") if last else None
+    words = judged_turn(conversation, last.number, last.text, "") if last else None
     is_due = last is not None and last.state == TurnState.WAITING
     return SimulatedDialogue(
         conversation,
-        turns=[JudgedTurn(row.number, row.text, row.reply) for row in answered],
+        turns=[judged_turn(conversation, row.number, row.text, row.reply) for row in answered],
         thoughts=[thoughts.get(row.number) for row in answered],
         due=words if is_due else None,
         last_words=None if is_due else words,
@@ -67,9 +75,30 @@ def load_dialogue(conversation_id: int) -> SimulatedDialogue:
     )
 
 
+def judged_turn(conversation: Conversation, number: int, seeker: str, supporter: str) -> JudgedTurn:
+    return JudgedTurn(number, seeker, supporter, opening=conversation.opening if number == 1 else "")
+
+
 def thoughts_of(conversation: Conversation) -> dict[int, Thought]:
     rows = conversation.states.filter(source=SOURCE, emotion_score__isnull=False)
     return {row.turn: Thought(row.cognition, row.emotion, row.goal, round(row.emotion_score)) for row in rows}
+
+
+@transaction.atomic
+def store_opening(known: SimulatedDialogue, reply: Reply) -> str:
+    """Store what the supporter said first, and return the end reason, or an empty text.
+
+    It is screened as each reply is. If it may not be shown, the standard text stands in its place and the conversation
+    ends.
+    """
+    conversation = chat.lock_conversation(known.conversation.pk)
+    is_withheld = screen_reply(reply.text) is not None
+    conversation.opening = standard_text(conversation.language) if is_withheld else reply.text[:MAX_CHARACTERS]
+    conversation.save(update_fields=["opening"])
+    known.conversation.opening = conversation.opening
+    if is_withheld and conversation.status != Status.CLOSED:
+        chat.close(conversation, EndReason.SAFETY)
+    return EndReason.SAFETY if is_withheld else ""
 
 
 @transaction.atomic

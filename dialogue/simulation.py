@@ -1,10 +1,10 @@
 """Run a conversation between a simulated seeker and a supporter (EmoHarbor, arXiv:2601.01530, Algorithm 1).
 
-The seeker speaks first, as people do here. Each step is stored before the next, so another process can continue a
-conversation.
+The seeker speaks first, as people do here; the supporter does, as in Algorithm 1, where its conversation has a request
+for that. Each step is stored before the next, so another process can continue a conversation.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -18,13 +18,13 @@ from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call
 from dialogue.models.conversation import EndReason
 from dialogue.prompts import DEFAULTS, Prompts
-from dialogue.providers.base import OF_QUESTION, TOO_LONG, ModelSettings, ProviderError, Reply
+from dialogue.providers.base import OF_QUESTION, TOO_LONG, Message, ModelSettings, ProviderError, Reply
 from dialogue.seekers import prompts
 from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
 from dialogue.seekers.profiles import Detail, Profile, write_for_seeker
 from dialogue.seekers.reading import Thought, Unread, Utterance, read_thought, read_utterance
 from dialogue.simulated_dialogue import SimulatedDialogue
-from dialogue.supporters import messages_from_pairs
+from dialogue.supporters import messages_for_opening, messages_from_pairs
 
 THINKER_TEMPERATURE = 0.1  # EmoHarbor, Section 4.1
 TALKER_TEMPERATURE = 0.7
@@ -93,8 +93,10 @@ class Simulation:
         return known
 
     async def step(self, known: SimulatedDialogue) -> None:
-        """Do the next thing that is due: a reply, a thought, the end, or a message."""
-        if known.due:
+        """Do the next thing that is due: the opening, a reply, a thought, the end, or a message."""
+        if known.conversation.is_opening_due():
+            await self.open(known)
+        elif known.due:
             await self.hear(known)
         elif self.has_to_think(known):
             await self.think(known)
@@ -104,8 +106,22 @@ class Simulation:
         else:
             await self.speak(known)
 
+    async def open(self, known: SimulatedDialogue) -> None:
+        """Ask the supporter for its first message. One that its model will never write ends the conversation."""
+        try:
+            reply = await self.caller.ask(self.opening_question(known))
+        except ProviderError as error:
+            if error.status == TOO_LONG:
+                error.status = "client_error"  # the arm does not even accept its own prompt, so its settings are wrong
+            if error.status not in FOR_GOOD:
+                raise
+            await self.give_up(known)
+        else:
+            known.end_reason = await self.store_while_owned(simulated_dialogue.store_opening, known, reply)
+
     async def give_up(self, known: SimulatedDialogue) -> None:
-        """End the conversation, because it has grown too long for the seeker's own model."""
+        """End the conversation, because it is too long for the seeker's own model, or the supporter's will not open
+        it."""
         known.end_reason = EndReason.TECHNICAL
         await self.store_while_owned(simulated_dialogue.finish, self.conversation, EndReason.TECHNICAL)
 
@@ -123,6 +139,7 @@ class Simulation:
             known.thoughts[:-1],
             self.language,
             self.seeker.prompts,
+            opening=known.opening,
         )
         number = known.turns[-1].number
         ask = self.ask("seeker_thinker", Call.Purpose.THINKER, number)
@@ -141,7 +158,7 @@ class Simulation:
         known.end_reason = await self.store_while_owned(
             simulated_dialogue.store_message, known, said.text, leaves=leaves
         )
-        words = JudgedTurn(len(known.turns) + 1, said.text, "")
+        words = known.next_words(said.text)
         known.due, known.last_words = (None, words) if known.end_reason else (words, None)
 
     async def utterance(self, known: SimulatedDialogue) -> Utterance:
@@ -150,12 +167,25 @@ class Simulation:
             newest = known.thoughts[-1] if known.thoughts else None
             name = "seeker_talker"
             messages = prompts.talker_messages(
-                self.profile, behaviour, known.turns, newest, self.language, can_end, self.seeker.prompts
+                self.profile,
+                behaviour,
+                known.turns,
+                newest,
+                self.language,
+                can_end,
+                self.seeker.prompts,
+                opening=known.opening,
             )
         else:
             name = "seeker_one_agent"
             messages = prompts.one_agent_messages(
-                self.profile, behaviour, known.turns, self.language, can_end, self.seeker.prompts
+                self.profile,
+                behaviour,
+                known.turns,
+                self.language,
+                can_end,
+                self.seeker.prompts,
+                opening=known.opening,
             )
         reply = await self.ask(name, Call.Purpose.SEEKER, number)(messages, accept_any_reply)
         return read_utterance(reply.text, self.language)
@@ -181,18 +211,25 @@ class Simulation:
         assert self.question.item is not None  # noqa: S101 - a simulation is an item of a job
         return await in_database(store.run_while_owned, self.owner, self.question.item, rule, *args, **kwargs)
 
+    def opening_question(self, known: SimulatedDialogue) -> Question:
+        return self.question_to_supporter(known, messages_for_opening(known.conversation), turn=0)
+
     def supporter_question(self, known: SimulatedDialogue, due: JudgedTurn) -> Question:
-        supporter = known.conversation.supporter
         past = [(turn.seeker, turn.supporter) for turn in known.turns]
+        messages = messages_from_pairs(known.conversation, past, due.seeker)
+        return self.question_to_supporter(known, messages, turn=due.number)
+
+    def question_to_supporter(self, known: SimulatedDialogue, messages: Sequence[Message], *, turn: int) -> Question:
+        supporter = known.conversation.supporter
         return replace(
             self.question,
             purpose=Call.Purpose.REPLY,
-            messages=tuple(messages_from_pairs(known.conversation, past, due.seeker)),
+            messages=tuple(messages),
             settings=supporter.settings(),
             provider=supporter.provider,
             who=self.supporter,
             language=self.language,
-            turn=due.number,
+            turn=turn,
         )
 
     @cached_property

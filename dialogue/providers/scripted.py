@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialogue.languages import CODES
+from dialogue.prompts import DEFAULTS
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
 from dialogue.safety.screening import REPLY_LEVEL, screen_message, screen_reply
 
@@ -74,6 +76,10 @@ class DemonstrationSupporter:
 
     def text_for(self, messages: Sequence[Message]) -> str:
         """Return the reply; it says the seeker's own words back only where the screen finds no danger in them."""
+        messages = skip_opening(messages)
+        if all(message.role == "system" for message in messages):
+            openings = self._texts["openings"]
+            return str(openings[_number(self._name) % len(openings)])
         last = next((message.text for message in reversed(messages) if message.role == "user"), "")
         neutral = self._texts["neutral_quote"]
         if screen_message(last).level >= REPLY_LEVEL:
@@ -101,6 +107,15 @@ class DemonstrationSupporter:
                 return str(feeling)
         others = self._texts["other_feelings"]
         return str(others[_number("feeling", text) % len(others)])
+
+
+def skip_opening(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without the request to speak first and the opening after it, where they begin with these. Of
+    requests only emostudy's own are known."""
+    standing = [message for message in messages if message.role == "system"]
+    said = [message for message in messages if message.role != "system"]
+    requests = [DEFAULTS.get("supporter_opens", language).text for language in CODES]
+    return [*standing, *(said[2:] if said and said[0].text in requests else said)]
 
 
 def quote_phrase(text: str) -> str:

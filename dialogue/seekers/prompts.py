@@ -11,7 +11,7 @@ holds. The Talker gets the newest thought. Nothing here is ever part of a suppor
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from dialogue.judges.prompts import JudgedTurn
+from dialogue.judges.prompts import JudgedTurn, opening_lines
 from dialogue.prompts import DEFAULTS, ENDINGS, Part, Prompts, build_messages
 from dialogue.providers.base import Message
 from dialogue.seekers.reading import END_PHRASES, Thought
@@ -26,13 +26,15 @@ def thinker_messages(
     thoughts: Sequence[Thought | None],
     language: str,
     prompts: Prompts = DEFAULTS,
+    *,
+    opening: str = "",
 ) -> list[Message]:
     """Return the prompt for what goes on in the seeker after the last of `turns`.
 
     `thoughts` are those after the turns before it, in order; None for a missing one. Without turns, it asks for the
-    feeling with which the seeker comes.
+    feeling with which the seeker comes. `opening`: what the supporter said before the first turn.
     """
-    memory = [
+    memory = opening_lines(opening) + [
         line
         for turn, thought in zip_longest(turns, thoughts[: len(turns)])
         for line in (*_turn_lines(turn), *_thought_line(turn.number, thought))
@@ -49,12 +51,14 @@ def talker_messages(
     language: str,
     can_end: bool,
     prompts: Prompts = DEFAULTS,
+    *,
+    opening: str = "",
 ) -> list[Message]:
     """Return the prompt for what the seeker says next. Without `can_end` it leaves out the phrases that end the
     conversation."""
     parts = [
         ("profile", [profile_text]),
-        _dialogue(turns),
+        _dialogue(turns, opening),
         ("thought", _thought_lines(thought) if thought else None),
         _behaviour(condition_text),
     ]
@@ -68,9 +72,11 @@ def one_agent_messages(
     language: str,
     can_end: bool,
     prompts: Prompts = DEFAULTS,
+    *,
+    opening: str = "",
 ) -> list[Message]:
     """Return the prompt of one call without a thought before it, the ablation of EmoHarbor, Section 4.1.1."""
-    parts = [("profile", [profile_text]), _dialogue(turns), _behaviour(condition_text)]
+    parts = [("profile", [profile_text]), _dialogue(turns, opening), _behaviour(condition_text)]
     return build_messages(_with_endings(prompts.get("seeker_one_agent", language).text, language, can_end), parts)
 
 
@@ -80,9 +86,11 @@ def review_messages(
     language: str,
     condition_text: str = "",
     prompts: Prompts = DEFAULTS,
+    *,
+    opening: str = "",
 ) -> list[Message]:
     """Return the prompt that marks the simulator's own faults. `condition_text` says which behaviour was asked for."""
-    parts = [("profile", [profile_text]), _behaviour(condition_text), _dialogue(turns)]
+    parts = [("profile", [profile_text]), _behaviour(condition_text), _dialogue(turns, opening)]
     return build_messages(prompts.get("seeker_reviewer", language).text, parts)
 
 
@@ -100,14 +108,14 @@ def _behaviour(condition_text: str) -> Part:
     return "behaviour", [condition_text] if condition_text else None
 
 
-def _dialogue(turns: Sequence[JudgedTurn]) -> Part:
-    return "dialogue", [line for turn in turns for line in _turn_lines(turn)]
+def _dialogue(turns: Sequence[JudgedTurn], opening: str) -> Part:
+    return "dialogue", opening_lines(opening) + [line for turn in turns for line in _turn_lines(turn)]
 
 
 def _turn_lines(turn: JudgedTurn) -> list[str]:
     """Return one line for each message, so that nothing in it can pass for a label or a closing tag.
 
-    There is one line less if the supporter opened, or if no reply came.
+    There is one line less if an import has no words of one side, or if no reply came.
     """
     said = (("Seeker", turn.seeker), ("Supporter", turn.supporter))
     return [f"[{turn.number}] {role}: {_flat(text)}" for role, text in said if text]

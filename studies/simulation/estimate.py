@@ -8,7 +8,6 @@ from django.db.models import Avg, Count, Q
 
 from dialogue import simulated_dialogue
 from dialogue.jobs.estimate import MOST_ITEMS, DryCaller, Load, Turns, sample_items, scale_loads
-from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
 from dialogue.seekers.profiles import Profile
@@ -80,6 +79,9 @@ def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int
     run = handler.opened(item, profile)
     talk = handler.simulation(item, Material(run, profile), caller)
     known = simulated_dialogue.load_dialogue(talk.conversation)
+    if known.conversation.is_opening_due():
+        reply = async_to_sync(caller.ask)(talk.opening_question(known))
+        simulated_dialogue.store_opening(known, reply)
     for number in range(1, turns + 1):
         exchange(talk, known, number)
     simulated_dialogue.finish(talk.conversation, EndReason.CAP)
@@ -92,7 +94,7 @@ def exchange(talk: Simulation, known: SimulatedDialogue, number: int) -> None:
     """Hold one turn: a message, the reply to it, and what the seeker thinks of that."""
     words = async_to_sync(talk.utterance)(known).text
     simulated_dialogue.store_message(known, words)
-    known.due = JudgedTurn(number, words, "")
+    known.due = known.next_words(words)
     reply = async_to_sync(talk.caller.ask)(talk.supporter_question(known, known.due))
     known.add_reply(simulated_dialogue.store_reply(talk.conversation, number, reply))
     if talk.seeker.thinks:
@@ -102,7 +104,13 @@ def exchange(talk: Simulation, known: SimulatedDialogue, number: int) -> None:
 
 def thought_of(talk: Simulation, known: SimulatedDialogue, number: int) -> Thought:
     messages = thinker_messages(
-        talk.profile, talk.behaviour(known), known.turns, known.thoughts[:-1], talk.language, talk.seeker.prompts
+        talk.profile,
+        talk.behaviour(known),
+        known.turns,
+        known.thoughts[:-1],
+        talk.language,
+        talk.seeker.prompts,
+        opening=known.opening,
     )
     ask = talk.ask("seeker_thinker", Call.Purpose.THINKER, number)
     thought = read_thought(async_to_sync(ask)(messages, accept_any_reply).text)

@@ -21,14 +21,14 @@ from dialogue.seekers.profiles import Profile, write_for_seeker, write_for_suppo
 from dialogue.seekers.reading import Unread, read_utterance
 from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.simulation import Simulation
-from studies.design.spec import ArmSpec
+from studies.design.spec import SUPPORTER, ArmSpec
 from studies.instruments.loading import load
 from studies.judging.handler import build_answer
 from studies.judging.items import judged_items
 from studies.judging.planning import final_ratings
 from studies.models import ArmRun, Protocol, Rater, SeekerProfile
 from studies.models.response import RaterKind
-from studies.participation.chats import freeze_supporter
+from studies.participation.chats import freeze_supporter, opening_fields, opening_request
 from studies.participation.responses import GivenResponse, store_responses
 from studies.seeker_profiles.selection import from_content
 from studies.simulation.counting import is_grave, is_taken, take_places
@@ -114,6 +114,7 @@ class SimulationHandler:
             unpaced=True,
             language=profile.language,
             profile=write_for_supporter(profile) if self.spec.chat.give_profile else "",
+            **self.opening_fields(profile.language),
             max_turns=self.setup.max_turns,
             names=list(self.spec.names()),
         )
@@ -133,6 +134,12 @@ class SimulationHandler:
         run.valid = not is_taken(run)
         run.save()
         return run
+
+    def opening_fields(self, language: str) -> dict[str, str]:
+        """Return what the supporter opens with, if it does: the study's text, or the request for one of its own."""
+        if self.spec.opens != SUPPORTER:
+            return {}
+        return opening_fields(self.spec, language) or {"opening_request": opening_request(self.spec, language)}
 
     # Talking, looking back, and looking for faults
 
@@ -224,6 +231,7 @@ class SimulationHandler:
             talk.language,
             condition,
             self.setup.prompts,
+            opening=known.opening,
         )
         ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.seeker_turns))
         review = await asking.ask_until_readable(

@@ -8,10 +8,10 @@ from decimal import Decimal
 from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.seekers.profiles import Profile
-from studies.design.spec import ArmSpec
+from studies.design.spec import SUPPORTER, ArmSpec, StudySpec
 from studies.judging.settings import digest
 from studies.models import Protocol
-from studies.participation.chats import freeze_supporter
+from studies.participation.chats import freeze_supporter, opening_request
 from studies.seeker_profiles.selection import as_content
 from studies.simulation.setup import Setup
 
@@ -74,13 +74,25 @@ def configurations(
     protocol: Protocol, setup: Setup, arms: Sequence[ArmSpec], profiles: Sequence[Profile]
 ) -> dict[tuple[str, str], str]:
     """Return, by arm and profile, the hash of all that decides how the conversation goes, but for chance."""
-    seeker, give_profile = setup.hash(), protocol.spec().chat.give_profile
+    spec = protocol.spec()
+    seeker, give_profile = setup.hash(), spec.chat.give_profile
     languages = {profile.language for profile in profiles}
     supporters = {(arm.key, language): freeze_supporter(arm, language).digest for arm in arms for language in languages}
     return {
         (arm.key, profile.id): digest(
-            [seeker, supporters[arm.key, profile.language], as_content(profile), give_profile]
+            [
+                *(seeker, supporters[arm.key, profile.language], as_content(profile), give_profile),
+                *opening_of(spec, profile.language),
+            ]
         )
         for arm in arms
         for profile in profiles
     }
+
+
+def opening_of(spec: StudySpec, language: str) -> list[str]:
+    """Return what decides how the supporter speaks first; empty where the seeker does, so that conversations from
+    before there was a choice keep their hash."""
+    if spec.opens != SUPPORTER:
+        return []
+    return [spec.chat.opening.get(language, ""), opening_request(spec, language)]

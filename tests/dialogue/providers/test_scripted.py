@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from dialogue.prompts import DEFAULTS
 from dialogue.providers import scripted
 from dialogue.providers.base import Message, ProviderError
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter, ScriptedModel, pieces, quote_phrase
@@ -176,3 +177,17 @@ async def test_pace_is_that_of_a_model(
 def test_demonstration_parts_say_what_they_are() -> None:
     assert DemonstrationSupporter.demonstration
     assert not hasattr(ScriptedModel, "demonstration")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", SUPPORTERS)
+def test_supporter_that_is_to_speak_first_does_and_answers_later_as_ever(name: str, language: str) -> None:
+    supporter = DemonstrationSupporter(name, language)
+    request = Message("user", DEFAULTS.get("supporter_opens", language).text)
+    standing, said = Message("system", "Be kind."), Message("user", SEEKER[language][0])
+    opening = supporter.text_for([standing, request])
+    assert opening in scripted._texts()[language]["openings"]
+    assert screen_reply(opening) is None
+    assert supporter.text_for([standing, request, Message("assistant", opening), said]) == supporter.text_for(
+        [standing, said]
+    )

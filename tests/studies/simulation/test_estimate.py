@@ -13,7 +13,7 @@ from dialogue.models import Call, Conversation, Job, Supporter, Turn
 from dialogue.prices import Entry, Price, Prices, estimate_tokens
 from dialogue.providers.base import Message, ModelSettings
 from studies.design.spec import ArmSpec
-from studies.models import ArmRun, Rater, Response, SeekerProfile
+from studies.models import ArmRun, Rater, Response, SeekerProfile, Study
 from studies.simulation import estimate_words
 from studies.simulation.benchmark import Estimating, Wish
 from tests import factories
@@ -27,8 +27,8 @@ def wish(path: Path, **changes: object) -> Wish:
     return replace(Wish(conditions=["average"], arms=["delta"], profiles=path, max_turns=4), **changes)
 
 
-def estimated(wish: Wish) -> Estimate:
-    run, _fitting = wish.of(factories.study())
+def estimated(wish: Wish, study: Study | None = None) -> Estimate:
+    run, _fitting = wish.of(study or factories.study())
     return Estimating(run).run()
 
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from dialogue.judges.prompts import judge_messages
-from dialogue.models import Conversation, Turn
+from dialogue.models import Conversation, RiskEvent, Turn
 from dialogue.prompts import DEFAULTS
 from dialogue.redaction import Redaction
 from studies.data.erasure import erase
@@ -195,14 +195,41 @@ def test_interviews_show_it_beside_the_turns() -> None:
     assert [talk.opening for talk in talks_of(run.participation)] == ["Hello!"]
 
 
-def test_researchers_read_it_before_the_turns() -> None:
+@pytest.fixture
+def desk() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_user("ada", is_staff=True, is_superuser=True))
+    return client
+
+
+def test_researchers_read_it_before_the_turns(desk: Client) -> None:
     run = talk_with("Hello <all>!")
     assert run.conversation is not None
-    desk = Client()
-    desk.force_login(User.objects.create_user("ada", is_staff=True, is_superuser=True))
-    page = desk.get(f"/research/demo/conversations/{run.conversation.code}/").content.decode()
-    assert page.count("Hello &lt;all&gt;!") == 1
-    assert page.index("Hello &lt;all&gt;!") < page.index("I feel low.")
+    assert run.participation is not None
+    sign = RiskEvent.objects.create(conversation=run.conversation, turn=2, level=2, subject=run.participation.code)
+    factories.interview(run.participation)
+    for place in (
+        f"conversations/{run.conversation.code}/",
+        f"risks/{sign.pk}/",
+        f"interviews/{run.participation.code}/",
+    ):
+        page = desk.get(f"/research/demo/{place}").content.decode()
+        assert page.count("Hello &lt;all&gt;!") == 1, place
+        assert page.index("Hello &lt;all&gt;!") < page.index("I feel low."), place
+
+
+def test_safety_desk_shows_it_beside_the_first_turns_alone(desk: Client) -> None:
+    run = talk_with("Hello!", *((f"Words {number}.", "Oh.") for number in range(1, 13)))
+    sign = RiskEvent.objects.create(conversation=run.conversation, turn=12, level=2)
+    page = desk.get(f"/research/demo/risks/{sign.pk}/").content.decode()
+    assert ("Words 12." in page, "Hello!" in page) == (True, False)
+
+
+def test_design_page_tells_who_speaks_first(desk: Client) -> None:
+    study_with()
+    assert "Hello! What &lt;weighs&gt; on you?" in desk.get("/research/demo/design/").content.decode()
+    factories.study()
+    assert "none: the seeker speaks first" in desk.get("/research/demo/design/").content.decode()
 
 
 def test_training_data_begin_with_it(tmp_path: Path) -> None:

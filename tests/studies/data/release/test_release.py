@@ -438,3 +438,12 @@ def test_queries_do_not_grow_with_the_people(study, out):
             run(out.with_name(f"release{number}"))
         counted.append(len(queries))
     assert counted[0] == counted[2]
+
+
+def test_opening_is_the_study_s_text_and_no_word_of_those_who_are_left_out(study, out):
+    words = "Hello, what would you like to talk about today?"
+    talk = factories.run_with_turns(study, agreeing(study))
+    refusing = factories.run_with_turns(study, factories.person(study), turns=[("You said:", words)])
+    Conversation.objects.filter(pk__in=[talk.conversation_id, refusing.conversation_id]).update(opening=words)
+    run(out)
+    assert [record["opening"] for record in records(out)] == [words]

@@ -27,6 +27,7 @@ ASSUMED = {  # tokens of an answer where none is in the ledger
     Call.Purpose.SEEKER: 40,  # with the Thinker's, about the 2000 a dialogue of EmoHarbor, Table 4
     Call.Purpose.THINKER: 80,
     Call.Purpose.JUDGE: 200,
+    Call.Purpose.EVALUATOR: 200,
     Call.Purpose.REVIEWER: 60,
 }
 IN_EVERY_SCALE = 1
@@ -132,7 +133,7 @@ def text_for(question: Question, length: Typical) -> str:
     words = filler_text(length.characters, question.language)
     if question.purpose == Call.Purpose.THINKER:
         return json.dumps({"cognition": words, "emotion": "-", "goal": "-", "emotion_score": 50})
-    if question.purpose == Call.Purpose.JUDGE:
+    if question.purpose in (Call.Purpose.JUDGE, Call.Purpose.EVALUATOR):
         items = items_of_form(message.text for message in question.messages)
         return json.dumps({"evaluation": dict.fromkeys(items, IN_EVERY_SCALE)})
     return '{"faults": []}' if question.purpose == Call.Purpose.REVIEWER else words

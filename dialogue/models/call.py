@@ -19,6 +19,7 @@ class Call(models.Model):
         JUDGE = "judge"
         THINKER = "thinker"
         SEEKER = "seeker"  # a simulated seeker's Talker, or the whole of it where it is one agent
+        EVALUATOR = "evaluator"  # rates in the place of a simulated seeker, with a model of its own
         REVIEWER = "reviewer"  # looks for a simulated seeker's own faults
         PROFILE = "profile"  # makes a profile of a person's answers
         SAFETY = "safety"  # the second line of the risk screen

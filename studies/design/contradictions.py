@@ -59,6 +59,8 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
         yield ("arms",), "no arms"
     elif spec.arms_per_person() > len(spec.arms):
         yield ("order", "arms_per_person"), f"there are only {len(spec.arms)} arms"
+    if spec.evaluator and not spec.seeker:
+        yield ("evaluator",), "needs [seeker]: the model that plays those for whom it rates"
     yield from _order_faults(spec)
     yield from _chat_faults(spec)
     yield from _opening_faults(spec)

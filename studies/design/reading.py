@@ -20,6 +20,7 @@ from studies.design.study_file import ArmFile, ConsentFile, JudgeFile, ModelFile
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 SUPPORTER = "supporter"  # the prompt of arms that name none
 SEEKER = "seeker"  # the key of the model that plays simulated seekers
+EVALUATOR = "evaluator"  # the key of the model that rates for them
 LARGEST_FILE = 1_000_000  # bytes, of a study file or a prompt: a hundred times ours
 AS_THEY_ARE = (
     *("key", "title", "languages", "country", "contact", "oncall_email", "selection"),
@@ -89,6 +90,7 @@ def study_from(file: StudyFile, prompts: Mapping[Place, Mapping[str, str]]) -> S
         prompts={name: PromptSpec(named, prompts.get(("prompts", name), {})) for name, named in file.prompts.items()},
         seeker=ArmSpec(**settings_of(file.seeker), key=SEEKER, title={}) if file.seeker else None,
         opens=file.seeker.opens if file.seeker else OPENERS[0],
+        evaluator=ArmSpec(**settings_of(file.evaluator), key=EVALUATOR, title={}) if file.evaluator else None,
     )
 
 

@@ -28,7 +28,7 @@ def spec_to_json(spec: StudySpec) -> dict[str, Any]:
     # Studies from before there were these keys keep their hash.
     if spec.keep_declined_days == KEEP_DECLINED_DAYS:
         del values["keep_declined_days"]
-    for name in ("gone_after_days", "primary", "prompts"):
+    for name in ("gone_after_days", "primary", "prompts", "evaluator"):
         if not values[name]:
             del values[name]
     if not spec.chat.opening:
@@ -50,6 +50,7 @@ def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
         "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
         "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
         "seeker": ArmSpec(**values["seeker"]) if values.get("seeker") else None,
+        "evaluator": ArmSpec(**values["evaluator"]) if values.get("evaluator") else None,
         "safety": RULES.validate_python(values.get("safety", {})),
         "prompts": {name: PromptSpec(**prompt) for name, prompt in values.get("prompts", {}).items()},
         "primary": tuple(ContrastSpec(**_with_tuples(one, "strategies", "arms")) for one in values.get("primary", ())),

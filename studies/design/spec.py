@@ -360,6 +360,7 @@ class StudySpec:
     safety: SafetyRules = field(default_factory=SafetyRules)
     primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory
     prompts: Mapping[str, PromptSpec] = field(default_factory=dict)  # by name, as in dialogue/prompts.py
+    evaluator: ArmSpec | None = None  # the model that rates for simulated seekers; None: the one that plays them
 
     def own_prompts(self) -> Prompts:
         """Return the prompts, with the study's own texts."""

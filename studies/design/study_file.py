@@ -372,6 +372,10 @@ class StudyFile:
     arms: tuple[ArmFile, ...] = ()
     judges: tuple[JudgeFile, ...] = ()
     seeker: SeekerFile | None = None
+    evaluator: Annotated[
+        ModelFile | None,
+        about("The model that rates in the place of simulated seekers; by default the one that plays them.", None),
+    ] = None
     display: DisplayFile = field(default_factory=DisplayFile)
     role_play: RolePlaySpec = field(default_factory=RolePlaySpec)
     safety: SafetyRules = field(default_factory=SafetyRules)

@@ -36,7 +36,8 @@ def dump_study(spec: StudySpec) -> str:
             for key, value in spec.display.items()
         },
         "role_play": _given(asdict(spec.role_play)),
-        "seeker": _seeker_table(spec.seeker, spec.opens),
+        "seeker": _model_table(spec.seeker, {} if spec.opens == OPENERS[0] else {"opens": spec.opens}),
+        "evaluator": _model_table(spec.evaluator),
         "safety": _safety_table(spec.safety),
         "primary": [_given(asdict(contrast)) for contrast in spec.primary],
         "prompts": {name: prompt.file for name, prompt in spec.prompts.items()},
@@ -94,10 +95,11 @@ def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     return _given(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
 
 
-def _seeker_table(seeker: ArmSpec | None, opens: str) -> dict[str, Any]:
-    if seeker is None:
+def _model_table(model: ArmSpec | None, more: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the table of the one seeker or evaluator, with what is said there besides of its model."""
+    if model is None:
         return {}
-    values = asdict(seeker)
+    values = asdict(model)
     for name in ("key", "title", "prompt", "prompt_text", "group", "reasoning"):
         del values[name]
-    return _given(values) | ({} if opens == OPENERS[0] else {"opens": opens})
+    return _given(values) | dict(more or {})

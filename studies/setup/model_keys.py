@@ -10,7 +10,7 @@ from studies.design.spec import ArmSpec, StudySpec
 class UnsetKey(NamedTuple):
     """A key that is not set.
 
-    `role`: arm, judge, seeker or second line; `key`: of the model, empty for the one seeker or second line.
+    `role`: arm, judge, seeker, evaluator or second line; `key`: of the model, empty where there is one in the role.
     """
 
     role: str
@@ -43,3 +43,5 @@ def models_of(spec: StudySpec) -> Iterator[tuple[str, str, ArmSpec]]:
     yield from (("judge", judge.key, judge) for judge in spec.judges)
     if spec.seeker:
         yield "seeker", "", spec.seeker
+    if spec.evaluator:
+        yield "evaluator", "", spec.evaluator

@@ -70,7 +70,7 @@ class Benchmark:
     def models(self) -> dict[str, ModelSettings]:
         """Return the settings of all models that are asked, by the names that they have in a refusal."""
         spec = self.protocol.spec()
-        seekers = {"seeker": self.setups[0].model()}
+        seekers = self.setups[0].models()
         arms = {f"arm {arm.key}": supporter_settings(arm, spec) for arm in self.arms}
         return seekers | arms | {f"judge {each.judge.key}": judge_settings(each.judge) for each in self.judges}
 

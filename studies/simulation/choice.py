@@ -34,7 +34,7 @@ def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
             f"The study file of {spec.key} names no model that plays the seeker. Add a table [seeker] with kind, "
             "base_url and model (see docs/simulation.md) and load it again."
         )
-    return Setup(seeker=spec.seeker, prompts=spec.own_prompts(), **values)
+    return Setup(seeker=spec.seeker, evaluator=spec.evaluator, prompts=spec.own_prompts(), **values)
 
 
 def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from dialogue.jobs import store
 from dialogue.jobs.estimate import Answers, Cost, Estimate, cost_of
+from dialogue.models import Call
 from dialogue.prices import format_amount, load_prices
 from dialogue.providers.registry import has_key, is_free
 from studies.workbench.labels import one_or_more
@@ -21,8 +22,14 @@ def cost(estimate: Estimate) -> Cost:
     return cost_of(estimate.loads, load_prices(settings.PRICES), store.today())
 
 
+def evaluator_cost(estimate: Estimate) -> Cost | None:
+    """Return what of the cost is for the evaluator's ratings; None where the study has no evaluator of its own."""
+    loads = [load for load in estimate.loads if load.purpose == Call.Purpose.EVALUATOR]
+    return cost_of(loads, load_prices(settings.PRICES), store.today()) if loads else None
+
+
 def as_summary(estimate: Estimate) -> dict[str, Any]:
-    price = cost(estimate)
+    price, of_evaluator = cost(estimate), evaluator_cost(estimate)
     return {
         "conversations": estimate.conversations,
         "held_before": estimate.held_before,
@@ -31,7 +38,8 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
         "calls": estimate.calls,
         "input_tokens": estimate.input_tokens,
         "output_tokens": estimate.output_tokens,
-        "cost": None if price.unpriced else float(price.amount),
+        "cost": as_number(price),
+        **({"evaluator_cost": as_number(of_evaluator)} if of_evaluator else {}),
         "currency": price.currency,
         "unpriced": list(price.unpriced),
         "at_usual_price": list(price.at_usual_price),
@@ -39,6 +47,10 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
         "turns": {turns.condition: turns.number for turns in estimate.turns},
         "assumed": list(assumptions(estimate)),
     }
+
+
+def as_number(price: Cost) -> float | None:
+    return None if price.unpriced else float(price.amount)
 
 
 def lines(estimate: Estimate) -> Iterator[str]:
@@ -49,6 +61,8 @@ def lines(estimate: Estimate) -> Iterator[str]:
     yield f"{estimate.calls:,} {calls}, {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens"
     price = cost(estimate)
     yield describe_cost(price)
+    if of_evaluator := evaluator_cost(estimate):
+        yield f"Of this, the evaluator: {describe_amount(of_evaluator)}"
     if price.at_usual_price:
         names = ", ".join(price.at_usual_price)
         yield f"{settings.PRICES} has no price for batches of {names}: the usual one was taken."
@@ -85,10 +99,14 @@ def describe_conversations(number: int, held_before: int) -> str:
 
 
 def describe_cost(price: Cost) -> str:
+    return f"Cost: {describe_amount(price)}"
+
+
+def describe_amount(price: Cost) -> str:
     if price.unpriced:
         names = ", ".join(price.unpriced)
-        return f"Cost: not known, as {settings.PRICES} has no price for {names}"
-    return f"Cost: {format_amount(price.amount)} {price.currency}"
+        return f"not known, as {settings.PRICES} has no price for {names}"
+    return f"{format_amount(price.amount)} {price.currency}"
 
 
 def assumptions(estimate: Estimate) -> Iterator[str]:

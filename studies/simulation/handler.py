@@ -33,7 +33,7 @@ from studies.participation.responses import GivenResponse, store_responses
 from studies.seeker_profiles.selection import from_content
 from studies.simulation.counting import is_grave, is_taken, take_places
 from studies.simulation.planning import KIND, REVIEW
-from studies.simulation.setup import EVALUATOR_TEMPERATURE, Setup
+from studies.simulation.setup import Setup
 
 RATER = "seeker"  # the code of simulated seekers as raters
 
@@ -69,7 +69,8 @@ class SimulationHandler:
         self.arms = {arm.key: ArmSpec(**arm.as_json()) for arm in self.protocol.arms.all()}
 
     def check(self) -> None:
-        model_for(self.setup.model())
+        for settings in self.setup.models().values():
+            model_for(settings)
         for arm in self.arms.values():
             model_for(freeze_supporter(arm, self.spec.languages[0]).settings())
 
@@ -201,12 +202,13 @@ class SimulationHandler:
         messages = judge_messages(
             known.turns, items, language=talk.language, profile=talk.profile, states=states, standing=standing
         )
-        model = replace(talk.seeker.model, temperature=EVALUATOR_TEMPERATURE)
+        rating = self.setup.rating_model()
         question = replace(
             talk.question,
-            purpose=Call.Purpose.JUDGE,
-            settings=replace(model, model="seeker_evaluator") if model.kind == "scripted" else model,
-            provider=talk.seeker.provider,
+            purpose=rating.purpose,
+            settings=rating.settings,
+            provider=rating.provider,
+            who=rating.who,
             language=talk.language,
             prompt_version=standing.label,
         )

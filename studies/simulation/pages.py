@@ -161,11 +161,13 @@ def get_estimate(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None
 
 def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, Any]:
     cost, budgets = estimate_words.cost(estimate), budgets_of(form)
+    of_evaluator = estimate_words.evaluator_cost(estimate)
     return {
         "estimate": estimate,
         "facts": facts_of(estimate),
         "cost": cost,
         "amount": format_amount(cost.amount),
+        "of_evaluator": of_evaluator and {"cost": of_evaluator, "amount": format_amount(of_evaluator.amount)},
         "mild": fitting.mild,
         "budgets": [(name, format_amount(amount)) for name, amount in budgets.items()],
         "too_dear": any(cost.amount > amount for amount in budgets.values()),

@@ -18,6 +18,7 @@ MODELS: Words = {
     "arm": gettext_lazy("arm"),
     "judge": gettext_lazy("judge"),
     "seeker": gettext_lazy("simulated seekers"),
+    "evaluator": gettext_lazy("evaluator of simulated seekers"),
     "second line": gettext_lazy("second line of the risk screen"),
 }
 CONDITIONS: Words = {"average": gettext_lazy("average"), "worst_case": gettext_lazy("worst case")}
@@ -87,6 +88,7 @@ PURPOSES: Words = {
     "judge": gettext_lazy("judgement"),
     "thinker": gettext_lazy("thoughts"),
     "seeker": gettext_lazy("simulated seeker"),
+    "evaluator": gettext_lazy("rating of a simulated seeker"),
     "reviewer": gettext_lazy("check of the simulation"),
     "profile": gettext_lazy("profile"),
 }

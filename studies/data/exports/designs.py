@@ -20,7 +20,7 @@ def describe_design(protocol: Protocol) -> dict[str, Any]:
     design = spec_to_json(protocol.spec())
     del design["oncall_email"]
     design["safety"] = {key: value for key, value in design["safety"].items() if key not in OF_CONTACTS}
-    models = [*design["arms"], *design["judges"], *filter(None, [design["seeker"]])]
+    models = [*design["arms"], *design["judges"], *filter(None, [design["seeker"], design.get("evaluator")])]
     for model in models:
         model["base_url"] = remove_credentials(model["base_url"])
         model["extra"] = remove_secrets(model["extra"])

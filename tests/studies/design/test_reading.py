@@ -997,9 +997,42 @@ def test_consent_form_says_until_when_one_may_come_back(tmp_path: Path) -> None:
 
 def test_study_without_a_later_key_is_as_it_was_before_there_was_such_a_key(tmp_path: Path) -> None:
     spec = read(tmp_path, small())
-    assert (spec.gone_after_days, spec.primary) == (None, ())
-    assert not {"gone_after_days", "primary"} & set(spec_to_json(spec))
+    assert (spec.gone_after_days, spec.primary, spec.evaluator) == (None, (), None)
+    assert not {"gone_after_days", "primary", "evaluator"} & set(spec_to_json(spec))
     assert protocol_hash(replace(spec, gone_after_days=30)) != protocol_hash(spec)
+
+
+def with_evaluator() -> dict[str, Any]:
+    model = {"kind": "openai_compatible", "base_url": "https://models.example.org/v1", "provider": "Lab"}
+    seeker, evaluator = {**model, "model": "m"}, {**model, "model": "n", "temperature": 0.2, "extra": {"seed": 7}}
+    return small() | {"seeker": seeker, "evaluator": evaluator | {"api_key_env": "N_KEY"}}
+
+
+def test_evaluator_is_a_model_with_the_keys_of_the_seeker(tmp_path: Path) -> None:
+    spec = read(tmp_path, with_evaluator())
+    assert spec.evaluator is not None
+    assert (spec.evaluator.key, spec.evaluator.model, spec.evaluator.temperature) == ("evaluator", "n", 0.2)
+    assert tomllib.loads(dump_study(spec))["evaluator"] == with_evaluator()["evaluator"]
+    assert read(tmp_path, dump_study(spec)) == spec
+    assert spec_from_json(spec_to_json(spec)) == spec
+    assert protocol_hash(replace(spec, evaluator=None)) == protocol_hash(
+        read(tmp_path, {name: value for name, value in with_evaluator().items() if name != "evaluator"})
+    )
+    assert protocol_hash(spec) != protocol_hash(replace(spec, evaluator=None))
+
+
+def test_faults_of_an_evaluator_are_told_at_its_place(tmp_path: Path) -> None:
+    document = with_evaluator()
+    document["evaluator"] |= {"model": "", "api_key_env": "a key", "prompt": "x", "extra": {"temperature": 1}}
+    assert [fault.partition(": ")[0] for fault in faults_of(tmp_path, document)] == [
+        "evaluator.api_key_env",
+        "evaluator.prompt",
+        "evaluator.model",
+        "evaluator.extra.temperature",
+    ]
+    document = with_evaluator()
+    del document["seeker"]
+    assert faults_of(tmp_path, document) == ["evaluator: needs [seeker]: the model that plays those for whom it rates"]
 
 
 def test_protocol_hash_is_the_same_for_the_same_study(tmp_path: Path) -> None:

@@ -83,6 +83,16 @@ def test_second_line_whose_key_is_not_set_is_named(demo, tmp_path, capsys):
     ]
 
 
+def test_evaluator_whose_key_is_not_set_is_named(demo, tmp_path, capsys):
+    model = 'kind = "openai_compatible"\nbase_url = "https://models.example.org/v1"\nmodel = "m"'
+    path = tmp_path / "study.toml"
+    path.write_text(f'{demo}\n[evaluator]\n{model}\napi_key_env = "RATER_KEY"\n', encoding="utf-8")
+    call_command("load_study", str(path), "--json")
+    told = capsys.readouterr()
+    assert told.err == "Warning: evaluator cannot be asked yet: the variable RATER_KEY is not set here.\n"
+    assert json.loads(told.out.splitlines()[-1])["unset_keys"] == [{"model": "evaluator", "variable": "RATER_KEY"}]
+
+
 def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):
     from studies.design.writing import dump_study
 

@@ -21,6 +21,7 @@ PURPOSES = {
     "judge": gettext_noop("judging"),
     "thinker": gettext_noop("Thinker"),
     "seeker": gettext_noop("simulated seeker's messages"),
+    "evaluator": gettext_noop("simulated seeker's ratings"),
     "reviewer": gettext_noop("check of simulated seekers"),
     "profile": gettext_noop("making profiles"),
 }

@@ -37,8 +37,17 @@ PLACEHOLDERS: Mapping[str, Sequence[str]] = {  # of each prompt that a study can
     "seeker_reviewer": ("profile", "behaviour", "dialogue"),
     "seeker_evaluator": OF_CONVERSATION,
     "profile_writer": ("person", "answers"),
+    "profile_expander": ("seed", "person"),
+    "profile_validator": ("profile",),
 }
-WITH_FORM = ("thinker", "seeker_thinker", "seeker_reviewer", "profile_writer")  # the others get it with each question
+WITH_FORM = (  # the others get it with each question
+    "thinker",
+    "seeker_thinker",
+    "seeker_reviewer",
+    "profile_writer",
+    "profile_expander",
+    "profile_validator",
+)
 
 Part = tuple[str, Sequence[str] | None]  # a part's name and its lines; None for a part that is not shown
 

@@ -248,6 +248,7 @@ JOB_HANDLERS = {
     "judge": "studies.judging.handler.JudgeHandler",
     "pairs": "studies.judging.comparisons.PairHandler",
     "profile": "studies.seeker_profiles.handler.ProfileHandler",
+    "profile_expansion": "studies.seeker_profiles.expansion_handler.ExpansionHandler",
     "simulation": "studies.simulation.handler.SimulationHandler",
 }
 PRICES = env.envtext("PRICES", str(FIXTURES / "prices.toml"))

@@ -4,7 +4,8 @@
 
 - `echo`: says back the last user message, with an open question; where the prompt has `<items>`, a judge's scores;
   where it asks for an `emotion_score`, a Thinker's inner state; where it begins with a `<profile>`, what a seeker says;
-  where it has a `<person>`, a profile of a seeker
+  where it has a `<person>`, a profile of a seeker, after a `<seed>` another one for each person; where it asks for a
+  `verdict`, that a profile is consistent
 - `slow`: the same, one piece each 0.1 s after a first second
 - `counted-MS`: the same, one piece each MS milliseconds, beginning with how often it was asked this message
 - `say:TEXT` (URL-encoded), `say` (what the request's own field `say` has)
@@ -46,6 +47,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -63,6 +65,11 @@ ITEMS = re.compile(r"<items>(.*)</items>", re.DOTALL)
 MATTER = re.compile(r"^<person>$.*^matter: (.*?)$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^key:\s*(\S+)\s*^scale:\s*(\d+)-(\d+)", re.MULTILINE)
 ASKS_FOR_THOUGHT = '"emotion_score": n'
+ASKS_FOR_VERDICT = '{"verdict": "…"'
+WORDS = {
+    "en": "lamp river stone paper window garden bread music train letter morning street table colour button kettle",
+    "zh": "灯 河 石 纸 窗 园 饭 歌 车 信 晨 街 桌 色 扣 壶 架 云 雨 山 桥 门 杯 船",
+}
 
 REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")
 
@@ -355,6 +362,10 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
         return judged(last)
     if any(ASKS_FOR_THOUGHT in message["content"] for message in body["messages"]):
         return thought(last)
+    if any(ASKS_FOR_VERDICT in message["content"] for message in body["messages"]):
+        return '<output>{"verdict": "consistent", "reason": ""}</output>'
+    if last.startswith("<seed>"):
+        return further_profile(last.partition("<person>")[2])
     if last.startswith("<profile>"):
         return f"It is {number(last) % 1000} things at once, and I cannot sleep."
     if matter := MATTER.search(last):
@@ -418,6 +429,29 @@ def profile(matter: str) -> str:
         },
     }
     return f"<output>{json.dumps(written, ensure_ascii=False)}</output>"
+
+
+def further_profile(person: str) -> str:
+    """A story of words drawn by a hash of who the person is, in the language of their alias."""
+    sentence = partial(words_for, person, WORDS["zh" if re.search("[一-鿿]", person) else "en"])
+    written = {
+        "D": {name: sentence(name) for name in ("education", "relationship", "living")},
+        "P": {name: sentence(name) for name in ("speech_style", "habits", "hobbies", "support_preference")},
+        "C": {name: sentence(name) for name in ("problem", "emotion", "background", "goals")} | {"intensity": 4},
+        "S": {
+            **{name: sentence(name) for name in ("opening", "ends_when")},
+            "layers": [sentence(f"layer {n}") for n in range(3)],
+            "reactions": {name: sentence(name) for name in REACTIONS},
+        },
+    }
+    return f"<output>{json.dumps(written, ensure_ascii=False)}</output>"
+
+
+def words_for(person: str, words: str, name: str) -> str:
+    chosen = words.split()
+    return (" " if chosen[0].isascii() else "").join(
+        chosen[number(person, name, str(n)) % len(chosen)] for n in range(9)
+    )
 
 
 def number(*parts: str) -> int:

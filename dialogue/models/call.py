@@ -21,7 +21,8 @@ class Call(models.Model):
         SEEKER = "seeker"  # a simulated seeker's Talker, or the whole of it where it is one agent
         EVALUATOR = "evaluator"  # rates in the place of a simulated seeker, with a model of its own
         REVIEWER = "reviewer"  # looks for a simulated seeker's own faults
-        PROFILE = "profile"  # makes a profile of a person's answers
+        PROFILE = "profile"  # makes a profile of a person's answers, or after another profile
+        PROFILE_CHECK = "profile_check"  # looks whether a further profile is consistent
         SAFETY = "safety"  # the second line of the risk screen
 
     purpose = models.CharField(max_length=20, choices=Purpose)

@@ -5,7 +5,7 @@ The model writes P, C and S in words of its own. D, the topic and the Big Five a
 whatever the model says of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ def writer_messages(answered: WriterInput, prompts: Prompts = DEFAULTS) -> list[
     """
     scores = {factor: answered.big_five[factor] for factor in BIG_FIVE if factor in answered.big_five}
     told = {**answered.answers, **scores}
-    parts = [("person", _lines(answered.demographics)), ("answers", _lines(told))]
+    parts = [("person", write_told_lines(answered.demographics)), ("answers", write_told_lines(told))]
     return build_messages(prompts.get(NAME, answered.language).text, parts)
 
 
@@ -77,12 +77,13 @@ def failure_reason(written: Profile | UnreadableProfile) -> str:
     return "unparseable" if isinstance(written, UnreadableProfile) else ""
 
 
-def _lines(told: Mapping[str, Any]) -> list[str]:
+def write_told_lines(told: Mapping[str, Any]) -> list[str]:
+    """Return a line for each thing told, so that nothing in it can pass for the end of its block."""
     return [f"{key}: {flat(str(value))}" for key, value in told.items()]
 
 
 def _assemble(found: Mapping[str, Any], answered: WriterInput) -> dict[str, Any]:
-    written = {part: dict(_usable_fields(part, found.get(part))) for part in WRITTEN}
+    written = {part: get_written_fields(WRITTEN[part], found.get(part)) for part in WRITTEN}
     big_five = {"big5": dict(answered.big_five)} if answered.big_five else {}
     category = {"problem_category": answered.category} if answered.category else {}
     return {
@@ -95,12 +96,10 @@ def _assemble(found: Mapping[str, Any], answered: WriterInput) -> dict[str, Any]
     }
 
 
-def _usable_fields(part: str, given: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a part that are not empty and have the right type; the reader checks what must be there."""
-    for key, kind in WRITTEN[part].items() if isinstance(given, dict) else ():
-        value = _convert(kind, given.get(key))
-        if value not in (None, "", [], {}):
-            yield key, value
+def get_written_fields(fields: Mapping[str, type], given: Any) -> dict[str, Any]:
+    """Return the fields of a part that are not empty, each in its type; the reader checks what must be there."""
+    read = {key: _convert(kind, given.get(key)) for key, kind in fields.items()} if isinstance(given, dict) else {}
+    return {key: value for key, value in read.items() if value not in (None, "", [], {})}
 
 
 def _convert(kind: type, value: Any) -> Any:

@@ -37,7 +37,7 @@ from studies.models import (
     SelectionDecision,
 )
 from studies.models.participation import Status
-from studies.seeker_profiles.planning import calls_about, items_about
+from studies.seeker_profiles.planning import calls_about, items_about, profiles_about
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ def remove_rows(person: Participation) -> Removed:
             "candidate_dimensions": person.candidate_dimensions.count(),
             "decisions": Decision.objects.filter(Q(participation=person) | Q(run__in=runs)).count(),
             "consents": Consent.objects.filter(participation=person).count(),
-            "seeker_profiles": person.seeker_profiles.count(),
+            "seeker_profiles": profiles_about(person).count(),
             "selection_scores": person.selection_scores.count(),
             "selection_decisions": SelectionDecision.objects.filter(participation=person).count(),
         }
@@ -171,15 +171,15 @@ def remove_rows(person: Participation) -> Removed:
     person.consents.all().delete()
     person.drafts.all().delete()
     person.submissions.all().delete()
-    person.seeker_profiles.all().delete()
+    profiles_about(person).delete()
     person.selection_scores.all().delete()
     SelectionDecision.objects.filter(participation=person).delete()
     return removed
 
 
 def runs_of(person: Participation) -> QuerySet[ArmRun]:
-    """Return their own conversations, and those of simulated seekers whose profile was made of their answers."""
-    keys = person.seeker_profiles.values("key")
+    """Return their own conversations, and those of simulated seekers whose profile goes back to their answers."""
+    keys = profiles_about(person).values("key")
     simulated = ArmRun.objects.filter(study=person.study_id, conversation__seeker_kind=SeekerKind.SIMULATED)
     return ArmRun.objects.filter(Q(participation=person) | Q(pk__in=simulated.filter(profile__in=keys)))
 

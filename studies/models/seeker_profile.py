@@ -6,7 +6,8 @@ from studies.models.study import Study
 
 
 class SeekerProfile(models.Model):
-    """A profile of a simulated seeker: P = {D, P, C, S} (EmoHarbor, appendix B), from a file or a person's own answers.
+    """A profile of a simulated seeker: P = {D, P, C, S} (EmoHarbor, appendix B), from a file, from a person's own
+    answers, or written after another profile.
 
     Only an approved profile is used.
     """
@@ -20,7 +21,10 @@ class SeekerProfile(models.Model):
     key = models.CharField(max_length=100)
     language = models.CharField(max_length=10)
     content = OrderedJSONField(help_text="As in a file of profiles: id, lang, D, P, C, S.")
-    origin = models.CharField(max_length=200, help_text="The file it came from, or 'answers'.")
+    origin = models.CharField(max_length=200, help_text="The file it came from, 'answers' or 'expanded'.")
+    seed = models.CharField(
+        max_length=100, blank=True, help_text="The key of the profile after which a model wrote this one."
+    )
     state = models.CharField(max_length=10, choices=State, default=State.APPROVED)
     checks = models.JSONField(default=list, blank=True, help_text="What the automatic checks found.")
     made_of = models.ForeignKey(

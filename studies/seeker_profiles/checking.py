@@ -1,6 +1,7 @@
 """Profiles as rows of a study, with the findings of the automatic checks. A refused profile is not used."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from dialogue.seekers.profile_checks import OwnAnswers, check_profile, is_refused
 from dialogue.seekers.profiles import Profile, as_content, from_content
@@ -8,6 +9,7 @@ from studies.models import SeekerProfile, Study
 from studies.seeker_profiles.source import profile_source
 
 State = SeekerProfile.State
+EXPANDED = "expanded"  # the origin of what a model wrote after another profile
 
 
 def check_row(row: SeekerProfile, profile: Profile, others: Iterable[Profile], *, usual: State) -> SeekerProfile:
@@ -21,8 +23,17 @@ def check_row(row: SeekerProfile, profile: Profile, others: Iterable[Profile], *
 
 
 def own_answers(row: SeekerProfile) -> OwnAnswers | None:
-    """Return the answers of the person from whom the profile was made; None if it was not made from a person."""
-    return profile_source(row.made_of).own if row.made_of else None
+    """Return the answers of the person from whom the profile was made, or its seed; None if there is no person."""
+    if row.made_of:
+        return profile_source(row.made_of).own
+    seed = row.study.seeker_profiles.filter(key=row.seed, made_of__isnull=False).first() if row.seed else None
+    return seed_answers(seed) if seed else None
+
+
+def seed_answers(seed: SeekerProfile) -> OwnAnswers:
+    """Return what of the answers behind a seed may not be in what is made after it. All else may differ."""
+    own = own_answers(seed) or OwnAnswers()
+    return replace(own, demographics={}, big_five={}, ages=None)
 
 
 def profiles_of(study: Study) -> list[Profile]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.functional import Promise
@@ -18,7 +19,7 @@ from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_prof
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, profile_face
 from studies.seeker_profiles.approval import Refused
-from studies.seeker_profiles.checking import State
+from studies.seeker_profiles.checking import EXPANDED, State
 from studies.seeker_profiles.handler import ANSWERS
 from studies.seeker_profiles.planning import Work, work_for
 from studies.seeker_profiles.selection import OtherProfiles, keep
@@ -28,6 +29,8 @@ from studies.workbench.lists import Choice, Column, filter_rows, headings, make_
 from studies.workbench.recent_tasks import recent_tasks
 
 COMMAND = "build_profiles"
+OF_FILES = Q(made_of=None) & ~Q(origin=EXPANDED)
+FROM = {ANSWERS: Q(made_of__isnull=False), EXPANDED: Q(origin=EXPANDED)}
 LONGEST_REASON = 500
 SHAPES = {State.DRAFT: "attention", State.APPROVED: "done", State.REFUSED: "stopped"}
 STATES: dict[str, Promise] = {
@@ -105,7 +108,7 @@ def profiles(request: HttpRequest, study: Study) -> HttpResponse:
 def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (), status: int = 200) -> HttpResponse:
     rows = filter_rows(study.seeker_profiles.all(), request, {"state": "state", "language": "language"})
     if request.GET.get("from"):
-        rows = rows.filter(made_of__isnull=request.GET["from"] != ANSWERS)
+        rows = rows.filter(FROM.get(request.GET["from"], OF_FILES))
     rows = rows.select_related("decided_by")
     page = page_of(sort_rows(rows, request, columns(), usual="key"), request)
     context = {
@@ -125,7 +128,7 @@ def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (
 
 def choices(request: HttpRequest) -> list[Choice]:
     languages = [(language, language) for language in CODES]
-    origins = [(ANSWERS, _("answers")), ("files", _("files"))]
+    origins = [(ANSWERS, _("answers")), ("files", _("files")), (EXPANDED, _("other profiles"))]
     return make_choices(
         request,
         [

@@ -15,11 +15,12 @@ from dialogue.providers.base import ModelSettings
 from dialogue.seekers.profile_writer import NAME
 from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, judge_settings, to_plain
-from studies.models import Answer, Consent, Participation, Study
+from studies.models import Answer, Consent, Participation, SeekerProfile, Study
 from studies.models.participation import Status
 from studies.seeker_profiles.source import BIG_FIVE_INSTRUMENTS, DECLINED
 
 KIND = "profile"  # of job and item
+EXPANSION = "profile_expansion"  # of those that make further profiles
 LATER_USE = "share_deidentified"  # the box of the consent form that allows it; see "Sharing and later use" there
 LEFT = (Status.WITHDRAWN, Status.SCREENED_OUT)
 TOPICS = {"profile": "topic", "screening": "issue_category"}
@@ -133,14 +134,22 @@ def writer_settings(writer: ArmSpec) -> ModelSettings:
     )
 
 
+def profiles_about(person: Participation) -> QuerySet[SeekerProfile]:
+    """Return the profiles made of a person's answers, and those that a model wrote after them."""
+    keys = person.seeker_profiles.values("key")
+    return SeekerProfile.objects.filter(study=person.study_id).filter(Q(made_of=person) | Q(seed__in=keys))
+
+
 def items_about(person: Participation) -> QuerySet[JobItem]:
-    return JobItem.objects.filter(role=KIND, payload__participation=person.code)
+    seeds = list(person.seeker_profiles.values_list("key", flat=True))
+    after_them = Q(job__kind=EXPANSION, job__scope=person.study.key, payload__seed__in=seeds)
+    return JobItem.objects.filter(Q(role=KIND, payload__participation=person.code) | after_them)
 
 
 def calls_about(person: Participation) -> QuerySet[Call]:
-    """Return the calls that made a person's profile.
+    """Return the calls that made a person's profile, and others after it.
 
     Calls whose item is gone may have been about anybody, so all of these count.
     """
-    asked = Call.objects.filter(purpose=Call.Purpose.PROFILE)
+    asked = Call.objects.filter(purpose__in=(Call.Purpose.PROFILE, Call.Purpose.PROFILE_CHECK))
     return asked.filter(Q(item__in=items_about(person)) | Q(item=None))

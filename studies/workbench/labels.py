@@ -91,6 +91,7 @@ PURPOSES: Words = {
     "evaluator": gettext_lazy("rating of a simulated seeker"),
     "reviewer": gettext_lazy("check of the simulation"),
     "profile": gettext_lazy("profile"),
+    "profile_check": gettext_lazy("check of a profile"),
 }
 CALLS: Words = {
     "started": gettext_lazy("in progress"),

@@ -32,7 +32,7 @@ def words(name: str, meaning: str, path: str) -> Column:
 COLUMNS = (
     text("profile", "the profile's id, as in conversations.csv", "key"),
     text("language", "of the profile", values=CODES),
-    text("origin", "the file that it came from, or answers: a person's own"),
+    text("origin", "the file that it came from; answers: a person's own; expanded: written after another profile"),
     integer("age", "of the person; a profile need not say it", Then("content", partial(get_part, "D.age")), "years"),
     words("gender", "of the person, in the profile's words", "D.gender"),
     words("nationality", "of the person", "D.nationality"),
@@ -53,6 +53,7 @@ COLUMNS = (
     words("problem_category", "what the problem is about", "C.problem_category"),
     words("emotion", "what the seeker feels at first", "C.emotion"),
     words("intensity", "how strongly", "C.intensity"),
+    text("seed", "the profile after which a model wrote this one; empty for others"),
 )
 
 

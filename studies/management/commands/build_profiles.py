@@ -5,7 +5,8 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.store import Planned
 from dialogue.languages import CODES
 from studies.design.spec import ArmSpec, StudySpec
-from studies.management.jobs import JobCommand, failure_counts
+from studies.management.expanding import ExpandingCommand
+from studies.management.jobs import failure_counts
 from studies.models import Study
 from studies.seeker_profiles.estimate import estimate_profiles
 from studies.seeker_profiles.planning import KIND, LATER_USE, Work, candidates, plan_profiles, work_for, writer_settings
@@ -17,10 +18,11 @@ NOBODY = (
 )
 
 
-class Command(JobCommand):
+class Command(ExpandingCommand):
     help = (
         "Lets a model write a profile of a simulated seeker from each participant's answers, without what could tell "
-        "who they are. A person approves each before it is played (docs/profiles.md)."
+        "who they are; or, with --expand, further profiles of invented people after those that there are. A person "
+        "approves each before it is played (docs/profiles.md)."
     )
 
     def add(self, parser: CommandParser) -> None:
@@ -29,6 +31,7 @@ class Command(JobCommand):
             "--model", metavar="KEY", help="an arm or a judge whose model writes (default: the one of [seeker])"
         )
         parser.add_argument("--include-tests", action="store_true", help="also of test people, as bots")
+        self.add_expansion_arguments(parser)
         self.add_job_arguments(parser)
         self.add_limit_argument(parser)
 
@@ -36,6 +39,11 @@ class Command(JobCommand):
         found = self.study(study)
         self.refuse_below_one(options, "concurrency", "limit")
         writer = self.writer(found.current().spec(), model)
+        if options["expand"] is not None:
+            if include_tests:
+                self.refuse("--include-tests is about participants: leave it out with --expand.")
+            return self.expand(found, writer, options)
+        self.refuse_without_expand(options)
         work = work_for(found, writer, include_tests=include_tests)
         people = work.people[: options["limit"]]
         if options["estimate"]:

@@ -24,6 +24,7 @@ PURPOSES = {
     "evaluator": gettext_noop("simulated seeker's ratings"),
     "reviewer": gettext_noop("check of simulated seekers"),
     "profile": gettext_noop("making profiles"),
+    "profile_check": gettext_noop("check of profiles"),
 }
 
 

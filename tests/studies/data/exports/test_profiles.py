@@ -38,4 +38,17 @@ def test_a_played_profile_has_a_row_and_others_have_none():
         "problem_category": "work; sleep",
         "emotion": "",
         "intensity": "",
+        "seed": "",
     }
+
+
+def test_profile_that_was_written_after_another_names_it():
+    study = factories.study()
+    content = {"id": "more-1", "lang": "en", "D": {}, "P": {}, "C": {}, "S": {}}
+    SeekerProfile.objects.create(
+        study=study, key="more-1", language="en", content=content, origin="expanded", seed="en01"
+    )
+    factories.run_with_turns(study, arm="amber", condition="average", profile="more-1")
+    names = [column.name for column in PROFILES.columns]
+    [row] = [dict(zip(names, row, strict=True)) for row in PROFILES.rows(study, Filter())]
+    assert (row["origin"], row["seed"]) == ("expanded", "en01")

@@ -16,11 +16,19 @@ from studies.design.spec import ArmSpec, StudySpec
 from studies.management.jobs import JobCommand, failure_counts
 from studies.models import Study
 from studies.seeker_profiles.estimate import estimate_expansion
-from studies.seeker_profiles.expansion import ALL, KIND, Expansion, Models, Seeds, find_seeds, plan_expansion
+from studies.seeker_profiles.expansion import (
+    ALL,
+    KIND,
+    MOST_PROFILES,
+    Expansion,
+    Models,
+    Seeds,
+    find_seeds,
+    plan_expansion,
+)
 from studies.seeker_profiles.planning import LATER_USE
 from studies.workbench.labels import one_or_more
 
-MOST_PROFILES = 1000  # that may be asked for
 ONLY_WITH_EXPAND = ("count", "seed", "language", "vary", "validator")
 
 

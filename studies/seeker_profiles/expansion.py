@@ -25,6 +25,7 @@ from studies.seeker_profiles.planning import EXPANSION as KIND
 from studies.seeker_profiles.planning import agrees_to_later_use, candidates, get_prompts, may_be_sent, writer_settings
 
 ALL = "all"  # in the place of a file: the study's approved profiles
+MOST_PROFILES = 1000  # that may be asked for
 VALIDATOR_TEMPERATURE = 0.0  # as a judge's
 
 

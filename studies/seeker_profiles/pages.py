@@ -16,10 +16,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.languages import CODES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
+from studies.design.spec import StudySpec
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, profile_face
 from studies.seeker_profiles.approval import Refused
 from studies.seeker_profiles.checking import EXPANDED, State
+from studies.seeker_profiles.expansion import ALL, MOST_PROFILES
 from studies.seeker_profiles.handler import ANSWERS
 from studies.seeker_profiles.planning import Work, work_for
 from studies.seeker_profiles.selection import OtherProfiles, keep
@@ -32,6 +34,7 @@ COMMAND = "build_profiles"
 OF_FILES = Q(made_of=None) & ~Q(origin=EXPANDED)
 FROM = {ANSWERS: Q(made_of__isnull=False), EXPANDED: Q(origin=EXPANDED)}
 LONGEST_REASON = 500
+LARGEST_SEED = 2**31 - 1
 SHAPES = {State.DRAFT: "attention", State.APPROVED: "done", State.REFUSED: "stopped"}
 STATES: dict[str, Promise] = {
     State.DRAFT: gettext_lazy("draft"),
@@ -57,6 +60,29 @@ class BuildForm(forms.Form):
 
     def arguments(self) -> list[str]:
         return ["--include-tests"] if self.cleaned_data["include_tests"] else []
+
+
+class ExpandForm(forms.Form):
+    count = forms.IntegerField(
+        label=gettext_lazy("Further profiles in all"), min_value=1, max_value=MOST_PROFILES, initial=20
+    )
+    seed = forms.IntegerField(
+        label=gettext_lazy("Seed of the draw (another one gives other people)"),
+        min_value=1,
+        max_value=LARGEST_SEED,
+        initial=1,
+    )
+    language = forms.ChoiceField(label=gettext_lazy("Language"), required=False)
+
+    def __init__(self, spec: StudySpec, data: Any = None) -> None:
+        super().__init__(data)
+        self.fields["language"].choices = [("", _("all")), *((language, language) for language in spec.languages)]
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of the command that makes them."""
+        given = self.cleaned_data
+        arguments = ["--expand", ALL, "--count", str(given["count"]), "--seed", str(given["seed"])]
+        return arguments + (["--language", given["language"]] if given["language"] else [])
 
 
 class ReasonForm(forms.Form):
@@ -105,7 +131,15 @@ def profiles(request: HttpRequest, study: Study) -> HttpResponse:
     return list_page(request, study)
 
 
-def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (), status: int = 200) -> HttpResponse:
+def list_page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    faults: tuple[str, ...] = (),
+    expand_form: ExpandForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    spec = study.current().spec()
     rows = filter_rows(study.seeker_profiles.all(), request, {"state": "state", "language": "language"})
     if request.GET.get("from"):
         rows = rows.filter(FROM.get(request.GET["from"], OF_FILES))
@@ -119,7 +153,8 @@ def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (
         "choices": choices(request),
         "faults": faults,
         "import_form": ImportForm(),
-        **build_context(study),
+        "expand_form": expand_form or ExpandForm(spec),
+        **build_context(study, spec),
         **recent_tasks(study, COMMAND),
         **paging(page, request),
     }
@@ -139,9 +174,9 @@ def choices(request: HttpRequest) -> list[Choice]:
     )
 
 
-def build_context(study: Study) -> dict[str, Any]:
+def build_context(study: Study, spec: StudySpec) -> dict[str, Any]:
     """Return who writes, and from whose answers a profile may be made."""
-    writer = study.current().spec().seeker
+    writer = spec.seeker
     form = BuildForm(initial={"include_tests": study.is_demo()})
     work = work_for(study, writer, include_tests=study.is_demo()) if writer else Work()
     return {"writer": writer, "work": work, "build_form": form}
@@ -171,6 +206,19 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
 def build(request: HttpRequest, study: Study) -> HttpResponse:
     form = BuildForm(request.POST)
     if form.is_valid() and study.current().spec().seeker:
+        return ask_first(study, COMMAND, form.arguments(), back="research-profiles")
+    return redirect("research-profiles", study.key)
+
+
+@require_POST
+@study_page
+def expand(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask whether to write further profiles after the approved ones."""
+    spec = study.current().spec()
+    form = ExpandForm(spec, request.POST)
+    if not form.is_valid():
+        return list_page(request, study, expand_form=form, status=422)
+    if spec.seeker:
         return ask_first(study, COMMAND, form.arguments(), back="research-profiles")
     return redirect("research-profiles", study.key)
 

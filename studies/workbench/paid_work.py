@@ -105,6 +105,7 @@ def outcome_of(summaries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "failed": sum(part["failed"] for part in parts),
         "set_aside": sum(part["quarantined"] for part in parts),
         "not_sent": sum(part.get("not_sent", 0) for part in parts),
+        "refused": sum(len(part.get("refused_profiles", ())) for part in parts),
         "left": sum(part["left"] for part in parts),
         "reasons": dict(reasons),
         "cost": None if any(part["unpriced"] for part in parts) else str(sum(Decimal(str(p["cost"])) for p in parts)),

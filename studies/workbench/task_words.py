@@ -29,7 +29,7 @@ def command_name(command: str) -> str:
         "judge": _("Judge"),
         "analyse": _("Analysis"),
         "benchmark": _("Benchmark"),
-        "build_profiles": _("Profiles from answers"),
+        "build_profiles": _("Profiles written by a model"),
         "plan": _("Precision"),
     }
     return names[command]
@@ -74,10 +74,20 @@ def describe_data(arguments: Sequence[str]) -> list[str]:
     return [*said, _("radar charts")] if RADAR in arguments else said
 
 
+def describe_profiles(arguments: Sequence[str]) -> list[str]:
+    options = options_in(arguments)
+    if "--expand" not in options:
+        return [_("from answers"), *describe_data(arguments)]
+    said = [_("after the approved profiles"), _("%(number)s in all") % {"number": options["--count"][0]}]
+    if seed := options.get("--seed"):
+        said.append(_("seed %(number)s") % {"number": seed[0]})
+    return said + options.get("--language", [])
+
+
 DESCRIPTIONS = {
     "judge": describe_judge,
     "benchmark": describe_benchmark,
-    "build_profiles": describe_data,
+    "build_profiles": describe_profiles,
     "export": describe_data,
     "analyse": describe_data,
 }
@@ -103,6 +113,8 @@ def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
     said = [_("%(number)s done") % {"number": outcome["done"]}]
     if outcome["before"]:
         said.append(_("%(number)s already done") % {"number": outcome["before"]})
+    if refused := outcome.get("refused"):  # missing in older outcomes
+        said.append(_("%(number)s of them refused and not stored") % {"number": refused})
     if outcome["failed"]:
         said.append(_("%(number)s failed (%(reasons)s)") % {"number": outcome["failed"], "reasons": reasons(outcome)})
     if outcome["set_aside"]:

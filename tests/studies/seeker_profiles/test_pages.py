@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from dialogue.seekers.profiles import as_content, load_profiles
+from studies.design.spec import ArmSpec
 from studies.models import SeekerProfile, Study, Task
 from studies.seeker_profiles.checking import State, check_row
 from studies.seeker_profiles.selection import DEMO_PROFILES, get_approved_profiles, keep
@@ -63,7 +64,7 @@ def test_pages_are_for_researchers(study: Study, place: str) -> None:
     assert state() == "draft"
 
 
-@pytest.mark.parametrize("name", ["profiles-import", "profiles-build"])
+@pytest.mark.parametrize("name", ["profiles-import", "profiles-build", "profiles-expand"])
 def test_forms_are_for_researchers_and_are_sent(study: Study, desk: Client, name: str) -> None:
     assert Client().post(address(name)).status_code == 302
     assert desk.get(address(name)).status_code == 405
@@ -100,6 +101,7 @@ def test_list_tells_state_and_checks(study: Study, desk: Client) -> None:
         ("?language=zh", ["zh01"]),
         ("?from=answers", ["en01"]),
         ("?from=files", ["en02", "zh01"]),
+        ("?from=expanded", ["zh02"]),
         ("?sort=-key", ["zh01", "en02", "en01"]),
         ("?state=refused", []),
     ],
@@ -107,6 +109,9 @@ def test_list_tells_state_and_checks(study: Study, desk: Client) -> None:
 def test_list_is_filtered_and_sorted(study: Study, desk: Client, query: str, keys: list[str]) -> None:
     keep(study, [PROFILES["en02"], PROFILES["zh01"]], origin="mine.json")
     draft(study, made_of=person(study))
+    if "expanded" in query:
+        row = SeekerProfile(study=study, origin="expanded", seed="zh01")
+        check_row(row, PROFILES["zh02"], [], usual=State.REFUSED).save()
     response = desk.get(address() + query)
     assert [row.profile.key for row in response.context["rows"]] == keys
     if not keys:
@@ -294,7 +299,47 @@ def test_build_asks_first_and_starts_one_task(
         asked = desk.post(address("profiles-build"), {"include_tests": "on"}, follow=True)
         response = desk.post(asked.request["PATH_INFO"], {"work": asked.context["work"]}, follow=True)
     assert [(task.command, task.arguments) for task in started] == [("build_profiles", ["--include-tests"])]
-    assert "Profiles from answers" in response.content.decode()
+    assert "from answers; without test data" not in response.content.decode()
+    assert "from answers; with test data" in response.content.decode()
+
+
+def test_further_profiles_are_asked_about_first_with_what_they_cost(
+    study: Study, desk: Client, on_commit_at_once: None, monkeypatch: Any
+) -> None:
+    started: list[Task] = []
+    monkeypatch.setattr(tasks, "spawn", started.append)
+    factories.study(seeker=ArmSpec("openai_compatible", "far", "http://127.0.0.1:9/v1", key="seeker", title={}))
+    keep(study, list(PROFILES.values()), origin="mine.json")
+    asked = desk.post(address("profiles-expand"), {"count": "7", "seed": "3", "language": "zh"}, follow=True)
+    assert asked.context["about"] == "after the approved profiles; 7 in all; seed 3; zh"
+    assert asked.context["facts"][:2] == [("Profiles", "7"), ("Calls", "14")]
+    assert not started
+    desk.post(asked.request["PATH_INFO"], {"work": asked.context["work"]})
+    assert [(task.command, task.arguments) for task in started] == [
+        ("build_profiles", ["--expand", "all", "--count", "7", "--seed", "3", "--language", "zh"])
+    ]
+
+
+def test_further_profiles_without_an_approved_one_are_refused_with_what_to_do(study: Study, desk: Client) -> None:
+    factories.study(seeker=ArmSpec("openai_compatible", "far", "http://127.0.0.1:9/v1", key="seeker", title={}))
+    asked = desk.post(address("profiles-expand"), {"count": "7", "seed": "3", "language": ""}, follow=True)
+    assert "the study has no approved profile in en or zh that may be used" in asked.content.decode()
+    assert not asked.context["may_start"]
+
+
+@pytest.mark.parametrize("wrong", [{"count": "0"}, {"count": "1001"}, {"seed": "x"}, {"language": "fr"}])
+def test_odd_wish_for_further_profiles_is_refused_where_it_stands(
+    study: Study, desk: Client, wrong: dict[str, str]
+) -> None:
+    response = desk.post(address("profiles-expand"), {"count": "7", "seed": "3", "language": ""} | wrong)
+    assert response.status_code == 422
+    assert set(response.context["expand_form"].errors) == set(wrong)
+
+
+def test_script_of_the_demonstration_writes_no_further_profiles(study: Study, desk: Client) -> None:
+    told = desk.get(address()).content.decode()
+    assert "This needs a model: the demonstration's script writes from answers alone." in told
+    assert 'name="count"' not in told
 
 
 def test_build_counts_whom_it_may_be_of(study: Study, desk: Client) -> None:
@@ -308,4 +353,5 @@ def test_without_a_model_nothing_is_started(desk: Client, monkeypatch: Any) -> N
     factories.study(seeker=None)
     assert "names no model for this" in desk.get(address()).content.decode()
     desk.post(address("profiles-build"))
+    desk.post(address("profiles-expand"), {"count": "1", "seed": "1", "language": ""})
     assert not Task.objects.exists()

@@ -14,6 +14,7 @@ from dialogue.models import Call, Job
 from studies.models import Rater, Study, Task
 from studies.workbench import tasks
 from studies.workbench.paid_work import Quote, outcome_of
+from studies.workbench.task_words import describe_outcome
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -222,6 +223,8 @@ def test_outcomes_of_the_parts_are_added_up(prices: None) -> None:
     assert (told["done"], told["before"], told["not_sent"], told["reasons"]) == (4, 2, 1, {"timeout": 2})
     assert (told["cost"], told["currency"]) == ("0.2", "EUR")
     assert outcome_of([part, {**part, "unpriced": True}])["cost"] is None
+    refused = outcome_of([{**part, "refused_profiles": [{"id": "a"}, {"id": "b"}]}])
+    assert describe_outcome(refused)[:3] == ["2 done", "1 already done", "2 of them refused and not stored"]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +238,12 @@ def test_outcomes_of_the_parts_are_added_up(prices: None) -> None:
              "--concurrency", "8", "--judge", "x", "--strategy", "standard", "--budget", "5"],
             "arms: a, b; average, worst case; judges: x (standard); budget: 5.00",
         ),
-        ("build_profiles", ["--include-tests"], "with test data"),
+        ("build_profiles", ["--include-tests"], "from answers; with test data"),
+        (
+            "build_profiles",
+            ["--expand", "all", "--count", "9", "--seed", "2", "--language", "zh"],
+            "after the approved profiles; 9 in all; seed 2; zh",
+        ),
         ("analyse", ["--radar"], "without test data; radar charts"),
         ("plan", ["--judge", "x"], ""),
     ],

@@ -56,14 +56,11 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
 
 
-def study(base_url: str, model: str = "echo", *, validator: str = "echo", **changes: Any) -> Study:
+def study(base_url: str, model: str = "echo", *, validator: str = "echo", says: Any = None, **changes: Any) -> Study:
+    """A study whose writer is this model, or one that always says the same."""
+    told = {"model": "say", "extra": {"say": json.dumps(says)}} if says else {"model": model}
     checks = writer(base_url, validator, key="checker")
-    return factories.study(seeker=writer(base_url, model), judges=(checks,), **changes)
-
-
-def say(**changes: Any) -> str:
-    """The name of a model that always writes this profile."""
-    return f"say:{quote(json.dumps(WRITTEN | changes))}"
+    return factories.study(seeker=writer(base_url, **told), judges=(checks,), **changes)
 
 
 def expand(*arguments: str, source: str = DEMO, count: int = 2) -> tuple[dict[str, Any], int]:
@@ -172,7 +169,7 @@ def test_model_that_will_not_write_is_a_failure(server: str) -> None:
 
 def test_near_duplicate_is_refused_before_the_second_pass_is_paid(server: str) -> None:
     """A model that always tells the same story: the first is new, the others are its twins."""
-    study(server, say())
+    study(server, says=WRITTEN)
     summary, code = expand("--language", "en", "--concurrency", "1", count=3)
     assert (told(summary), code) == ({"stored": 1, "refused": {"duplicate": 2}}, 0)
     stored = SeekerProfile.objects.get()
@@ -184,7 +181,7 @@ def test_near_duplicate_is_refused_before_the_second_pass_is_paid(server: str) -
 
 def test_twin_of_its_seed_is_refused(server: str, tmp_path: Path) -> None:
     seed = load_profiles(DEMO_PROFILES)[0]
-    study(server, f"say:{quote(json.dumps(as_content(seed)))}")
+    study(server, says=as_content(seed))
     summary, _ = expand("--language", "en", source=one_seed(tmp_path), count=1)
     assert told(summary) == {"refused": {"duplicate": 1}}
     assert summary["refused_profiles"][0]["seed"] == seed.id
@@ -206,7 +203,7 @@ def one_seed(folder: Path) -> str:
     ],
 )
 def test_what_a_rule_refuses_is_not_stored_and_costs_no_second_pass(server: str, part: Any, rule: str) -> None:
-    study(server, say(**part))
+    study(server, says=WRITTEN | part)
     summary, code = expand("--language", "en", count=1)
     assert (told(summary), code) == ({"refused": {rule: 1}}, 0)
     assert not SeekerProfile.objects.exists()
@@ -393,7 +390,7 @@ def test_who_takes_back_a_consent_after_planning_is_not_asked_about(server: str)
 
 
 def test_words_of_the_person_behind_the_seed_are_refused(server: str) -> None:
-    here = study(server, say(C={**WRITTEN["C"], "background": PROFILE["matter"]}))
+    here = study(server, says=WRITTEN | {"C": {**WRITTEN["C"], "background": PROFILE["matter"]}})
     seed_of_person(here)
     summary, _ = expand(source="all", count=1)
     assert summary["refused"] == {"name": 1}

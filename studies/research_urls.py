@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 ROOMS = (
+    "builder",
     "workbench",
     "board",
     "care",

@@ -12,6 +12,7 @@ PURE = (
     "studies/analysis",
     "studies/participation/consent.py",
     "studies/selection/draw.py",
+    "studies/builder/document.py",
     "studies/data/training/talk.py",
     "studies/data/training/filters.py",
     "studies/data/training/scores.py",
@@ -49,6 +50,7 @@ PURE = (
 # From the ground up (docs/developers.md): a room imports from those before it alone.
 ROOMS = (
     *("instruments", "design", "analysis", "bots", "models", "setup", "participation", "workbench"),
+    "builder",
     *("care", "role_play", "selection", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
     *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "routing", "management", "apps"),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import tomli_w
+import tomlkit
 
 from studies.design.safety_rules import SafetyRules
 from studies.design.spec import OF_JUDGES, OPENERS, ArmSpec, ChatSpec, StudySpec, Text
@@ -42,7 +42,7 @@ def dump_study(spec: StudySpec) -> str:
         "primary": [_given(asdict(contrast)) for contrast in spec.primary],
         "prompts": {name: prompt.file for name, prompt in spec.prompts.items()},
     }
-    return tomli_w.dumps(_given(document))
+    return tomlkit.dumps(_given(document))
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

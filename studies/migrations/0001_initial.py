@@ -861,6 +861,23 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('participation', 'scorer'), name='one_score_per_scorer')],
             },
         ),
+        migrations.CreateModel(
+            name='StudyDraft',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.TextField(help_text='The study file (TOML).')),
+                ('files', models.JSONField(default=dict, help_text='Texts of prompts and role cards, by file name.')),
+                ('earlier', models.JSONField(default=list, help_text='What `text` and `files` were, the latest last.')),
+                ('owner_name', models.CharField(max_length=150)),
+                ('revision', models.PositiveIntegerField(default=1)),
+                ('changed_at', models.DateTimeField(auto_now=True)),
+                ('owner', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='drafts', to='studies.study')),
+            ],
+            options={
+                'ordering': ['-changed_at'],
+            },
+        ),
         # All server processes share it, where there is no Redis.
         migrations.RunPython(create_shared_cache, drop_shared_cache),
     ]

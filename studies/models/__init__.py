@@ -11,6 +11,7 @@ from studies.models.safety import AdverseEvent, Alarm, SafetyAct, ScreenReview, 
 from studies.models.seeker_profile import SeekerProfile
 from studies.models.selection import SelectionDecision, SelectionDraw, SelectionScore
 from studies.models.study import Arm, Judge, Protocol, Study
+from studies.models.study_draft import StudyDraft
 from studies.models.task import Task
 from studies.models.unblinding import Unblinding
 
@@ -52,6 +53,7 @@ __all__ = [
     "SelectionScore",
     "StoppedArm",
     "Study",
+    "StudyDraft",
     "Submission",
     "Task",
     "Unblinding",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 import aiohttp
-import tomli_w
+import tomlkit
 
 from studies.bots.page_reader import read_page
 from tests.faults.database import Database, Postgres, SQLite, postgres_answers
@@ -203,7 +203,7 @@ def come_in(server: Server, folder: Path) -> tuple[str, str]:
     contacts = [{"name": "Ann", "email": FIRST}, {"name": "Ben", "email": SECOND}]
     study |= {"key": "alarms", "safety": {"oncall": contacts}}
     path = folder / "alarms.toml"
-    path.write_text(tomli_w.dumps(study), encoding="utf-8")
+    path.write_text(tomlkit.dumps(study), encoding="utf-8")
     code, session = json.loads(manage(server, COME_IN.replace("__FILE__", str(path))).splitlines()[-1])
     return code, session
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
+import tomlkit
 
 from tests.faults.judges import JUDGES, REPEATED, Judge
 from tests.faults.schedule import Backend
@@ -65,7 +65,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def prepare(site: Site, url: str) -> None:
     whole = study(url) | {"key": KEY, "judges": [as_table(judge, url) for judge in JUDGES]}
-    (site.folder / "judges.toml").write_text(tomli_w.dumps(whole), encoding="utf-8")
+    (site.folder / "judges.toml").write_text(tomlkit.dumps(whole), encoding="utf-8")
     (site.folder / "judges.jsonl").write_text("\n".join(map(json.dumps, conversations())), encoding="utf-8")
     site.run(BEFORE.format(folder=site.folder, judges=[(judge.key, judge.conversations) for judge in JUDGES]))
 

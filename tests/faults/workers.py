@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import tomli_w
+import tomlkit
 
 from tests.faults.database import Database
 from tests.faults.kills import SLEEP, TURNS, Dialogue, Kill, Seen, kill_for, violations
@@ -117,7 +117,7 @@ def see_out(database: Database) -> None:
 
 
 def plan(site: Site, url: str) -> None:
-    (site.folder / "kills.toml").write_text(tomli_w.dumps(study(url)), encoding="utf-8")
+    (site.folder / "kills.toml").write_text(tomlkit.dumps(study(url)), encoding="utf-8")
     (site.folder / "kills.jsonl").write_text("\n".join(map(json.dumps, conversations())), encoding="utf-8")
     given = {"FOLDER": site.folder, "TURNS": TURNS, "DIALOGUES": len(ARMS) * PROFILES}
     code = PLAN

@@ -1,0 +1,111 @@
+"""The consent section: each value beside the sentence of the form that it completes."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from studies.builder.document import StudyDocument
+from studies.builder.fields import CHOICE, SEVERAL, WORDS, Choice, Field, faults_at
+from studies.builder.sections import CONSENT
+from studies.design.contradictions import IMPLIED
+from studies.instruments.wording import keep_parts
+from studies.participation.consent import template, template_ids
+from studies.participation.language import instrument_language
+
+FILLED_BY_DESIGN = ("n_arms", "min_turns", "checkpoint_every", "model_providers")
+BLANK = "＿＿＿"
+PLACEHOLDER = re.compile(r"\{\{([\w.]+)\}\}")
+SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]*")
+
+
+def add_placeholders(
+    fields: Sequence[Field],
+    document: StudyDocument,
+    languages: tuple[str, ...],
+    faults: Mapping[str, Sequence[str]],
+) -> list[Field]:
+    """Return the fields of the section with the form's own: the parts that can be kept, and its placeholders."""
+    name = document.get((CONSENT, "instrument"))
+    form = template(name) if name in template_ids() else {}
+    made = [offer_choices(one, form) for one in fields]
+    return made + list(placeholder_fields(form, document, languages, faults)) if form else made
+
+
+def offer_choices(one: Field, form: Mapping[str, Any]) -> Field:
+    """Return a field with what the forms offer."""
+    if one.key == "instrument":
+        offered = [(name, name) for name in template_ids()]
+    elif one.key == "flags" and form:
+        offered = [(flag, describe_flag(flag, form)) for flag in form["flags"] if flag not in IMPLIED]
+    else:
+        return one
+    chosen = one.value if isinstance(one.value, list) else [one.value]
+    unknown = [(value, value) for value in chosen if isinstance(value, str) and value not in dict(offered)]
+    choices = tuple(Choice(value, label, value in chosen) for value, label in [*offered, *unknown])
+    return replace(one, kind=CHOICE if one.key == "instrument" else SEVERAL, choices=choices)
+
+
+def describe_flag(flag: str, form: Mapping[str, Any]) -> str:
+    """Return the beginning of the part that a flag keeps."""
+    texts = (text[instrument_language()] for text in texts_of(form))
+    part = next((found for text in texts if (found := find_part(flag, text))), "")
+    return f"{flag}: {blank_out(part, '')}" if part else flag
+
+
+def find_part(flag: str, text: str) -> str:
+    """Return the text between `{{flag}}` and `{{/flag}}`; empty where it is not in the text."""
+    found = re.search(rf"\{{\{{{flag}\}}\}}(.*?)\{{\{{/{flag}\}}\}}", text, re.DOTALL)
+    return found[1].strip() if found else ""
+
+
+def texts_of(form: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
+    yield from (section["text"] for section in form["sections"])
+    yield from form["checkboxes"]
+
+
+def placeholder_fields(
+    form: Mapping[str, Any],
+    document: StudyDocument,
+    languages: tuple[str, ...],
+    faults: Mapping[str, Sequence[str]],
+) -> Iterator[Field]:
+    """Yield a field for each placeholder, in the order of the form. Those that the design fills in come only where the
+    file has them."""
+    for name in order_placeholders(form):
+        place = (CONSENT, name)
+        value = document.get(place)
+        if name in FILLED_BY_DESIGN and value is None:
+            continue
+        yield Field(
+            place,
+            WORDS,
+            find_sentence(name, form),
+            value,
+            languages=languages,
+            faults=faults_at(faults, place),
+            may_be_none=name in form.get("may_be_empty", ()),
+        )
+
+
+def order_placeholders(form: Mapping[str, Any]) -> list[str]:
+    """Return the form's placeholders as a reader meets them."""
+    text = "\n".join(words["en"] for words in texts_of(form))
+    found = [name for name in PLACEHOLDER.findall(text) if name in form["placeholders"]]
+    return list(dict.fromkeys([*found, *form["placeholders"]]))
+
+
+def find_sentence(name: str, form: Mapping[str, Any]) -> str:
+    """Return the first sentence that a placeholder completes, with a blank in its place."""
+    for words in texts_of(form):
+        whole = keep_parts(words[instrument_language()], lambda _part: True)
+        marked = PLACEHOLDER.sub(lambda found: BLANK if found[1] == name else "…", whole)
+        for sentence in SENTENCE.findall(marked):
+            if BLANK in sentence:
+                return sentence.strip()
+    return name
+
+
+def blank_out(text: str, name: str) -> str:
+    whole = keep_parts(text, lambda _part: True)
+    return PLACEHOLDER.sub(lambda found: BLANK if found[1] == name else "…", whole)

@@ -1,0 +1,148 @@
+"""Drafts of study files: where they begin, what is wrong with them, and how they become studies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from dialogue.documents import Fault
+from dialogue.languages import CODES
+from dialogue.prompts import read_prompt
+from studies.builder.document import NAME, StudyDocument
+from studies.builder.sections import owner_of
+from studies.design.reading import StudyFileError, languages_of, read_study
+from studies.design.spec import StudySpec
+from studies.design.writing import dump_study
+from studies.instruments.loading import instrument_ids
+from studies.models import Protocol, Study, StudyDraft
+from studies.participation.consent import template_ids
+from studies.setup.addresses import words_of_addresses
+from studies.setup.storage import Loaded, load_spec
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A draft after the check that `load_study` does. `faults`: by place, as people read it."""
+
+    spec: StudySpec | None
+    faults: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def count_by_section(self) -> dict[str, int]:
+        """Return how many things each section still needs."""
+        counts: dict[str, int] = {}
+        for place, messages in self.faults.items():
+            owner = owner_of(place)
+            counts[owner] = counts.get(owner, 0) + len(messages)
+        return counts
+
+
+def check_draft(draft: StudyDraft) -> Checked:
+    """Return what the draft says, or all that is wrong with it."""
+    with folder_of(draft) as folder:
+        try:
+            return Checked(read_draft(folder))
+        except StudyFileError as error:
+            return Checked(None, group_faults(error.faults))
+
+
+def group_faults(faults: Sequence[Fault]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for fault in faults:
+        grouped.setdefault(fault.place, []).append(fault.message)
+    return grouped
+
+
+@contextmanager
+def folder_of(draft: StudyDraft) -> Iterator[Path]:
+    """Write the draft and the files beside it into a folder, as `load_study` would find them."""
+    with TemporaryDirectory(prefix="emostudy-draft.") as name:
+        folder = Path(name)
+        (folder / NAME).write_text(draft.text, encoding="utf-8")
+        for file, text in draft.files.items():
+            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).write_text(text, encoding="utf-8")
+        yield folder
+
+
+def read_draft(folder: Path) -> StudySpec:
+    """Return the study that a folder holds. Raise StudyFileError."""
+    return read_study(
+        folder / NAME,
+        instruments=[*instrument_ids(), *template_ids()],
+        prompt_folder=settings.FIXTURES / "prompts",
+        taken_keys=words_of_addresses(),
+    )
+
+
+def get_languages(document: StudyDocument) -> tuple[str, ...]:
+    """Return the languages of a draft; all that there are until some are chosen."""
+    return languages_of({"languages": document.get(("languages",))}) or CODES
+
+
+# Where a draft begins.
+
+
+def read_template(name: str) -> str:
+    """Return the text of a study file that comes with emostudy."""
+    return (settings.FIXTURES / "studies" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def copy_study(protocol: Protocol) -> tuple[str, dict[str, str]]:
+    """Return the file of a study, and the prompts that it names."""
+    spec = protocol.spec()
+    named = [(model.prompt, model.prompt_text) for model in (*spec.arms, *spec.judges)]
+    named += [(prompt.file, prompt.texts) for prompt in spec.prompts.values()]
+    files = dict(found for name, texts in named if name for found in prompt_files(name, texts))
+    return dump_study(spec), files
+
+
+def prompt_files(name: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the files of a prompt by name, but for those that emostudy brings."""
+    for language, text in texts.items():
+        file = f"{name}.{language}.txt" if language else name
+        own = settings.FIXTURES / "prompts" / file
+        if not (own.is_file() and read_prompt(own).text == text):
+            yield file, text
+
+
+def find_draft_of(study: Study) -> StudyDraft | None:
+    """Return the draft from which the study's current version was loaded; None where it came otherwise."""
+    draft = study.drafts.first()
+    return draft if draft and check_draft(draft).spec == study.current().spec() else None
+
+
+def open_draft(text: str, files: Mapping[str, str], owner: Any, study: Study | None = None) -> StudyDraft:
+    """Store a new draft. Raise DocumentError where the text is no TOML."""
+    StudyDocument(text)
+    return StudyDraft.objects.create(
+        text=text, files=dict(files), owner=owner, owner_name=owner.get_username(), study=study
+    )
+
+
+# How it becomes a study.
+
+
+@transaction.atomic
+def load_draft(draft: StudyDraft) -> Loaded:
+    """Load the draft as a study. Raise StudyFileError where something is wrong with it."""
+    with folder_of(draft) as folder:
+        loaded = load_spec(read_draft(folder), folder=folder)
+    draft.study = loaded.protocol.study
+    draft.save(update_fields=["study"])
+    return loaded
+
+
+def foresee(spec: StudySpec) -> str:
+    """Return what loading the study will do: `create`, `nothing`, `change`, or `version`."""
+    study = Study.objects.filter(key=spec.key).first()
+    current = study.current() if study else None
+    if current is None:
+        return "create"
+    if current.spec() == spec:
+        return "nothing"
+    return "change" if current.is_draft() and not current.runs.exists() else "version"

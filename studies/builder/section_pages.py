@@ -1,0 +1,209 @@
+"""The pages of single sections: fields, lists of tables, and files beside the study file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dialogue.documents import Place
+from studies.builder.consent import add_placeholders
+from studies.builder.document import StudyDocument, walk_rows
+from studies.builder.drafts import Checked, check_draft, get_languages
+from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show
+from studies.builder.files import list_files, prompt_fields, save_file
+from studies.builder.frame import draft_page, read_document, show_draft, store
+from studies.builder.presets import PRESETS, find_preset
+from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
+from studies.models import StudyDraft
+
+MODELS = ("arms", "judges", "seeker", "evaluator")  # the sections that have a model
+
+
+@dataclass(frozen=True)
+class Row:
+    """A table of a list, as one line of its page."""
+
+    number: int
+    name: str
+    about: str
+    faults: Sequence[str]
+
+
+def get_section(slug: str) -> Section:
+    section = find_section(slug)
+    if section is None:
+        raise Http404
+    return section
+
+
+def make_section_fields(shown: Section, place: Place, document: StudyDocument, checked: Checked) -> list[Field]:
+    """Return the fields of a section, or of one table of a list."""
+    if shown.slug == PROMPTS:
+        return prompt_fields(document, checked.faults)
+    languages = get_languages(document)
+    fields = make_fields(shown.schema, place, document, languages, checked.faults)
+    return add_placeholders(fields, document, languages, checked.faults) if shown.slug == CONSENT else fields
+
+
+@require_http_methods(["GET", "POST"])
+@draft_page
+def section(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpResponse:
+    """Show a section: its fields, or the tables of its list."""
+    shown, document = get_section(slug), read_document(draft)
+    if document is None:
+        return redirect("research-draft-text", draft.pk)
+    if shown.is_list:
+        return list_page(request, draft, shown, document)
+    return fields_page(request, draft, shown, shown.place, document)
+
+
+@require_GET
+def list_page(request: HttpRequest, draft: StudyDraft, shown: Section, document: StudyDocument) -> HttpResponse:
+    checked = check_draft(draft)
+    context = {
+        "section": shown,
+        "rows": list(describe_rows(shown, document, checked)),
+        "presets": PRESETS if shown.slug in MODELS else (),
+        "faults": checked.faults.get(shown.slug, ()),
+    }
+    return show_draft(request, draft, "builder_rows", context, checked)
+
+
+def describe_rows(shown: Section, document: StudyDocument, checked: Checked) -> Iterator[Row]:
+    for number, row in enumerate(walk_rows(document, shown.place)):
+        name = next((show(row[key]) for key in NAMES if row.get(key)), "")
+        told = [
+            show(value) for key, value in row.items() if isinstance(value, str | int | float) and show(value) != name
+        ]
+        yield Row(number, name, " · ".join(told[:4]), faults_at(checked.faults, (*shown.place, number)))
+
+
+@require_http_methods(["GET", "POST"])
+@draft_page
+def row(request: HttpRequest, draft: StudyDraft, slug: str, number: int) -> HttpResponse:
+    """Show the fields of one table of a list."""
+    shown, document = get_section(slug), read_document(draft)
+    if document is None:
+        return redirect("research-draft-text", draft.pk)
+    if not shown.is_list or number >= document.count(shown.place):
+        raise Http404
+    return fields_page(request, draft, shown, (*shown.place, number), document, number)
+
+
+def fields_page(
+    request: HttpRequest,
+    draft: StudyDraft,
+    shown: Section,
+    place: Place,
+    document: StudyDocument,
+    number: int | None = None,
+) -> HttpResponse:
+    """Show fields, and take over what was typed. What cannot stand in the file at all comes again as it was typed."""
+    unread: Mapping[str, str] = {}
+    if request.method == "POST":
+        if request.POST.get("revision") != str(draft.revision):
+            messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))
+            return redirect(request.path)
+        unread = write_fields(document, make_section_fields(shown, place, document, Checked(None)), request.POST)
+        if number is None and place and document.get(place) == {}:
+            document.set(place, None)  # the study has no such section
+        store(request, draft, text=document.text)
+    checked = check_draft(draft)
+    fields = make_section_fields(shown, place, document, checked)
+    left = sum(1 for one in fields if one.faults)
+    if request.method == "POST" and not unread:
+        if left:
+            said = ngettext("%(left)d field needs a look.", "%(left)d fields need a look.", left) % {"left": left}
+            messages.warning(request, said)
+        return redirect(request.path)
+    context = {
+        "section": shown,
+        "fields": [retype(one, request.POST, unread) for one in fields],
+        "number": number,
+        "position": None if number is None else number + 1,
+        "files": list_files(draft) if shown.slug == PROMPTS else (),
+        "faults": checked.faults.get(shown.slug, ()) if number is None else (),
+        "presets": PRESETS if shown.slug in MODELS else (),
+    }
+    return show_draft(request, draft, "builder_section", context, checked, status=400 if unread else 200)
+
+
+def write_fields(document: StudyDocument, fields: Sequence[Field], posted: QueryDict) -> dict[str, str]:
+    """Write what was typed; return what is wrong with what could not be, by the name of its input."""
+    unread = {}
+    for one in fields:
+        try:
+            document.set(one.place, read_typed(one, posted))
+        except UnreadError as error:
+            unread[one.name] = str(error)
+    if preset := find_preset(posted.get("preset", "")):
+        for key, value in preset.values.items():
+            document.set((*fields[0].place[:-1], key), value)
+    return unread
+
+
+def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:
+    """Return a field that could not be taken over, as it was typed."""
+    if one.name not in unread:
+        return one
+    return replace(one, typed=posted.get(one.name, ""), faults=(*one.faults, unread[one.name]))
+
+
+@require_POST
+@draft_page
+def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpResponse:
+    """Add, copy, move or remove a table of a list."""
+    shown, document = get_section(slug), read_document(draft)
+    if document is None or not shown.is_list:
+        raise Http404
+    if request.POST.get("revision") != str(draft.revision):
+        messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))
+        return redirect("research-draft-section", draft.pk, slug)
+    act, _sign, written = request.POST.get("act", "").partition(":")
+    if act == "add":
+        preset = find_preset(request.POST.get("preset", ""))
+        number = document.add_row(shown.place, preset.values if preset else first_values(shown))
+        store(request, draft, text=document.text)
+        return redirect("research-draft-row", draft.pk, slug, number)
+    number = int(written) if written.isdigit() else -1
+    if not 0 <= number < document.count(shown.place):
+        raise Http404
+    change_row(document, shown.place, act, number)
+    store(request, draft, text=document.text)
+    return redirect("research-draft-section", draft.pk, slug)
+
+
+def first_values(shown: Section) -> dict[str, str]:
+    """Return what a new table begins with: a step is a questionnaire until another kind is chosen."""
+    return {"kind": "questionnaire"} if shown.slug == "steps" else {}
+
+
+def change_row(document: StudyDocument, section_place: Place, act: str, number: int) -> None:
+    if act == "up":
+        document.move_row(section_place, number, -1)
+    elif act == "down":
+        document.move_row(section_place, number, 1)
+    elif act == "remove":
+        document.remove_row(section_place, number)
+    elif act == "copy":
+        values = document.get((*section_place, number))
+        key = values.get("key")
+        document.add_row(section_place, {**values, "key": f"{key}_copy"} if key else values)
+
+
+@require_POST
+@draft_page
+def beside(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
+    """Store or remove a file beside the study file."""
+    wrong = save_file(draft, request.POST)
+    if wrong:
+        messages.error(request, wrong)
+    else:
+        draft.save()
+        messages.success(request, _("Saved."))
+    return redirect("research-draft-section", draft.pk, PROMPTS)

@@ -1,0 +1,117 @@
+"""Fields of the builder: what is shown of a value, and what is read from what was typed."""
+
+import pytest
+from django.http import QueryDict
+
+from studies.builder.document import StudyDocument
+from studies.builder.fields import UnreadError, make_fields, read_typed
+from studies.builder.sections import find_section
+
+FILE = """
+key = "one"
+title = {en = "A", zh = "甲"}
+languages = ["zh", "en"]
+contact = "both"
+[chat]
+checkpoints = [5, 10]
+final_instruments = ["worst_case_4", "emoharbor_10"]
+[display]
+characters_per_second = {en = 60, zh = 20}
+names = ["Sidekick", "Pal"]
+[[arms]]
+key = "a"
+kind = "scripted"
+extra = {top_p = 0.9, user = "lab"}
+"""
+
+
+def field(slug, key, *, number=None, text=FILE, languages=("en", "zh"), faults=()):
+    section = find_section(slug)
+    place = section.place if number is None else (*section.place, number)
+    fields = make_fields(section.schema, place, StudyDocument(text), languages, dict(faults))
+    return next(one for one in fields if one.key == key)
+
+
+def read(one, posted):
+    return read_typed(one, QueryDict(posted))
+
+
+@pytest.mark.parametrize(
+    ("slug", "key", "number", "shown"),
+    [
+        ("basics", "title", None, ["A", "甲"]),
+        ("basics", "contact", None, ["both"]),
+        ("chat", "checkpoints", None, ["5, 10"]),
+        ("display", "characters_per_second", None, ["60", "20"]),
+        ("display", "names", None, ["Sidekick\nPal"]),
+        ("arms", "extra", 0, ['top_p = 0.9\nuser = "lab"']),
+        ("arms", "temperature", 0, [""]),
+        ("arms", "title", 0, ["", ""]),
+    ],
+)
+def test_value_is_shown_as_people_type_it(slug, key, number, shown):
+    assert [part.value for part in field(slug, key, number=number).parts] == shown
+
+
+@pytest.mark.parametrize(
+    ("slug", "key", "number", "posted", "value"),
+    [
+        ("chat", "min_turns", None, "chat.min_turns=+4+", 4),
+        ("chat", "min_turns", None, "chat.min_turns=", None),
+        ("chat", "min_turns", None, "chat.min_turns=four", "four"),
+        ("chat", "checkpoints", None, "chat.checkpoints=3,6、9", [3, 6, 9]),
+        ("chat", "checkpoints", None, "chat.checkpoints={every = 5}", {"every": 5}),
+        ("chat", "rate_each_reply", None, "chat.rate_each_reply=yes", True),
+        ("chat", "rate_each_reply", None, "", None),
+        ("chat", "topic", None, "chat.topic=keep", "keep"),
+        ("display", "first_piece_seconds", None, "display.first_piece_seconds=1.5", 1.5),
+        ("display", "names", None, "display.names=Sidekick%0D%0A%0D%0A+Kim+", ["Sidekick", "Kim"]),
+        ("display", "characters_per_second", None, "display.characters_per_second.en=50", {"en": 50}),
+        ("arms", "extra", 0, "arms[1].extra=top_p = 0.5%0D%0Aseed = 7", {"top_p": 0.5, "seed": 7}),
+        ("arms", "title", 0, "arms[1].title.en=Same&arms[1].title.zh=Same", "Same"),
+        ("arms", "title", 0, "arms[1].title.en=One&arms[1].title.zh=一", {"en": "One", "zh": "一"}),
+    ],
+)
+def test_typed_text_becomes_a_value_of_the_file(slug, key, number, posted, value):
+    found = read(field(slug, key, number=number), posted)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_ticked_instruments_keep_the_order_of_the_file():
+    one = field("chat", "final_instruments")
+    ticked = "&".join(f"{one.name}={name}" for name in ("emoharbor_10", "role_fidelity", "worst_case_4"))
+    assert read(one, ticked) == ["worst_case_4", "emoharbor_10", "role_fidelity"]
+
+
+def test_only_rating_scales_are_offered_as_rating_scales():
+    offered = {choice.value for choice in field("chat", "final_instruments").choices}
+    assert {"emoharbor_10", "worst_case_4"} <= offered
+    assert not offered & {"screening", "profile", "mini_ipip"}
+
+
+def test_text_in_a_language_that_the_study_no_longer_has_stays():
+    one = field("basics", "title", languages=("en",))
+    assert read(one, "title=x&title.en=B") == {"en": "B", "zh": "甲"}
+
+
+def test_value_that_is_not_offered_is_shown_and_kept():
+    one = field("chat", "topic", text='[chat]\ntopic = "gone"\n')
+    assert [choice.value for choice in one.choices if choice.chosen] == ["gone"]
+
+
+def test_table_that_is_no_toml_is_refused_in_words():
+    with pytest.raises(UnreadError, match=r"^Write one line for each parameter"):
+        read(field("arms", "extra", number=0), "arms[1].extra=top_p: 0.5")
+
+
+def test_faults_stand_at_their_field_and_at_the_languages_in_it():
+    faults = {"title.zh": ["is missing"], "titles": ["is none of ours"]}
+    assert field("basics", "title", faults=faults).faults == ("is missing",)
+
+
+def test_variable_tells_whether_it_is_set_and_never_its_value(monkeypatch):
+    text = '[[arms]]\napi_key_env = "LAB_KEY"\n'
+    monkeypatch.delenv("LAB_KEY", raising=False)
+    assert field("arms", "api_key_env", number=0, text=text).note == "This variable is not set on the server yet."
+    monkeypatch.setenv("LAB_KEY", "sk-secret")
+    assert field("arms", "api_key_env", number=0, text=text).note == "This variable is set on the server."

@@ -1,0 +1,347 @@
+"""The pages of the builder: a study is set up, checked, loaded, changed and loaded again without touching a file."""
+
+import tomllib
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from studies.models import Participation, Study, StudyDraft
+from tests.factories import person
+
+pytestmark = pytest.mark.django_db
+
+
+def begin(desk, value="demo", **more):
+    desk.post(reverse("research-new-study"), {"begin": value, **more})
+    return StudyDraft.objects.latest("pk")
+
+
+def address(draft, slug="", number=None):
+    if number is not None:
+        return reverse("research-draft-row", args=[draft.pk, slug, number])
+    return (
+        reverse("research-draft-section", args=[draft.pk, slug]) if slug else reverse("research-draft", args=[draft.pk])
+    )
+
+
+def posted(page):
+    """What a browser would send back of the page's form if nobody changed anything."""
+    found = {}
+    for one in page.context["fields"]:
+        if one.kind == "truth":
+            found |= {one.name: "yes"} if one.is_ticked else {}
+        elif one.kind in ("choice", "several"):
+            found[one.name] = [choice.value for choice in one.choices if choice.chosen]
+        else:
+            found |= {part.name: part.value for part in one.parts}
+            found |= {f"{one.name}.none": "yes"} if one.is_none else {}
+    return {**found, "revision": page.context["draft"].revision}
+
+
+def values(draft):
+    draft.refresh_from_db()
+    return tomllib.loads(draft.text)
+
+
+def test_page_offers_templates_studies_and_drafts(desk, study):
+    draft = begin(desk)
+    page = desk.get(reverse("research-new-study"))
+    assert [one.value for one in page.context["templates"]] == ["emoharbor", "worst_case_experts", "demo"]
+    assert [one.value for one in page.context["copies"]] == [f"copy:{study.key}"]
+    assert page.context["drafts"] == [("my_demo", draft)]
+
+
+@pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts", "demo"])
+def test_every_page_of_every_template_opens_and_saves_without_a_change(desk, name):
+    draft = begin(desk, name)
+    before = draft.text
+    for section in desk.get(address(draft)).context["sections"]:
+        page = desk.get(address(draft, section[0].slug))
+        assert page.status_code == 200
+        pages = [page] if "fields" in page.context else []
+        pages += [desk.get(address(draft, section[0].slug, row.number)) for row in page.context.get("rows") or ()]
+        for shown in pages:
+            assert desk.post(shown.request["PATH_INFO"], posted(shown)).status_code == 302
+    draft.refresh_from_db()
+    assert (draft.text, draft.revision) == (before, 1)
+
+
+def test_study_is_set_up_and_loaded_without_a_file(desk):
+    draft = begin(desk)
+    for slug, changes in {
+        "basics": {"key": "lab_study", "title.en": "Talks", "title.zh": "谈话", "gone_after_days": "14"},
+        "chat": {"chat.min_turns": "3", "chat.checkpoints": "2"},
+        "order": {"order.arms_per_person": "2"},
+    }.items():
+        page = desk.get(address(draft, slug))
+        assert desk.post(address(draft, slug), {**posted(page), **changes}).status_code == 302
+
+    asked = desk.get(reverse("research-draft-load", args=[draft.pk]))
+    assert asked.context["effect"] == "create"
+    assert not Study.objects.filter(key="lab_study").exists()
+
+    told = desk.post(reverse("research-draft-load", args=[draft.pk]), follow=True)
+
+    assert "The study is loaded, version 1." in told.content.decode()
+    spec = Study.objects.get(key="lab_study").current().spec()
+    assert (spec.chat.min_turns, spec.chat.checkpoints, spec.order.arms_per_person) == (3, (2,), 2)
+    assert (dict(spec.title), spec.gone_after_days) == ({"en": "Talks", "zh": "谈话"}, 14)
+
+
+def fill_consent(desk, draft):
+    page = desk.get(address(draft, "consent"))
+    given = posted(page)
+    for one in page.context["fields"]:
+        if one.faults and one.may_be_none:
+            given[f"{one.name}.none"] = "yes"
+        elif one.faults:
+            given |= {part.name: "7" for part in one.parts}
+    desk.post(address(draft, "consent"), given)
+
+
+def test_consent_values_stand_beside_their_sentences(desk):
+    page = desk.get(address(begin(desk, "emoharbor"), "consent"))
+    sentences = {one.key: one.meaning for one in page.context["fields"]}
+    assert sentences["duration_total"] == "It takes about ＿＿＿."
+    assert sentences["pi_name"] == "Principal investigator: ＿＿＿."
+    assert "n_arms" not in sentences
+    none = {one.key for one in page.context["fields"] if one.may_be_none}
+    assert "funder" in none
+    assert "pi_name" not in none
+
+
+def test_there_is_none_is_an_empty_text_and_no_fault(desk):
+    draft = begin(desk, "emoharbor")
+    page = desk.get(address(draft, "consent"))
+    desk.post(address(draft, "consent"), {**posted(page), "consent.funder.none": "yes"})
+    assert values(draft)["consent"]["funder"] == ""
+    again = {one.key: one for one in desk.get(address(draft, "consent")).context["fields"]}
+    assert (again["funder"].is_none, again["funder"].faults) == (True, ())
+
+
+def test_faults_lead_to_their_fields(desk):
+    draft = begin(desk)
+    arm = desk.get(address(draft, "arms", 1))
+    desk.post(address(draft, "arms", 1), {**posted(arm), "arms[2].temperature": "warm", "arms[2].kind": ""})
+    faults = {place: (where, said) for where, place, said in desk.get(address(draft)).context["faults"]}
+    where, said = faults["arms[2].temperature"]
+    assert said == "must be a number"
+    assert where == f"{address(draft, 'arms', 1)}#arms[2].temperature"
+    shown = {one.key: one for one in desk.get(where.partition("#")[0]).context["fields"]}
+    assert (shown["temperature"].value, shown["temperature"].faults) == ("warm", ("must be a number",))
+    assert shown["kind"].faults == ("is missing",)
+
+
+def test_unreadable_parameters_come_again_as_typed_and_the_rest_is_saved(desk):
+    draft = begin(desk)
+    page = desk.get(address(draft, "arms", 0))
+    again = desk.post(address(draft, "arms", 0), {**posted(page), "arms[1].extra": "top_p: 1", "arms[1].group": "open"})
+    assert again.status_code == 400
+    extra = next(one for one in again.context["fields"] if one.key == "extra")
+    assert extra.parts[0].value == "top_p: 1"
+    assert extra.faults[0].startswith("Write one line for each parameter")
+    arm = values(draft)["arms"][0]
+    assert (arm["group"], arm.get("extra")) == ("open", None)
+
+
+def test_provider_fills_in_what_its_models_have_in_common(desk):
+    draft = begin(desk)
+    desk.post(
+        reverse("research-draft-rows", args=[draft.pk, "arms"]), {"act": "add", "preset": "openai", "revision": 1}
+    )
+    assert values(draft)["arms"][-1] == {
+        "kind": "openai_compatible",
+        "base_url": "https://api.openai.com/v1",
+        "model": "gpt-4o",
+        "api_key_env": "OPENAI_API_KEY",
+        "provider": "OpenAI",
+    }
+
+
+def rows(desk, draft, act, slug="arms"):
+    draft.refresh_from_db()
+    sent = {"act": act, "revision": draft.revision}
+    return desk.post(reverse("research-draft-rows", args=[draft.pk, slug]), sent)
+
+
+def test_arms_are_copied_moved_and_removed(desk):
+    draft = begin(desk)
+    keys = [arm["key"] for arm in values(draft)["arms"]]
+    rows(desk, draft, "copy:0")
+    rows(desk, draft, "down:0")
+    rows(desk, draft, "remove:2")
+    first, second, _third, *rest = keys
+    assert [arm["key"] for arm in values(draft)["arms"]] == [second, first, *rest, f"{first}_copy"]
+
+
+def test_change_can_be_undone_to_the_beginning(desk):
+    draft = begin(desk)
+    before = draft.text
+    rows(desk, draft, "remove:0")
+    rows(desk, draft, "up:1", "steps")
+    for _number in range(2):
+        desk.post(reverse("research-draft-undo", args=[draft.pk]))
+    draft.refresh_from_db()
+    assert draft.text == before
+    told = desk.post(reverse("research-draft-undo", args=[draft.pk]), follow=True)
+    assert "There is nothing to undo." in told.content.decode()
+
+
+def test_form_of_an_older_state_changes_nothing(desk):
+    draft = begin(desk)
+    page = desk.get(address(draft, "chat"))
+    rows(desk, draft, "remove:0")
+    told = desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7"}, follow=True)
+    assert "changed elsewhere" in told.content.decode()
+    assert values(draft)["chat"]["min_turns"] != 7
+
+
+def test_text_and_sections_are_two_views_of_one_draft(desk):
+    draft = begin(desk)
+    where = reverse("research-draft-text", args=[draft.pk])
+    text = desk.get(where).context["text"].replace("min_turns = 10", "min_turns = 6  # ours")
+    desk.post(where, {"text": text})
+    page = desk.get(address(draft, "chat"))
+    assert next(one for one in page.context["fields"] if one.key == "min_turns").value == 6
+    desk.post(address(draft, "chat"), {**posted(page), "chat.max_turns": "12"})
+    assert "min_turns = 6  # ours" in desk.get(where).context["text"]
+
+
+def test_text_that_is_no_toml_is_shown_again_and_not_stored(desk):
+    draft = begin(desk)
+    again = desk.post(reverse("research-draft-text", args=[draft.pk]), {"text": "key = \n"})
+    assert again.status_code == 400
+    assert again.context["text"] == "key = \n"
+    assert "line 1" in again.context["unsaved"][0]
+    assert StudyDraft.objects.get(pk=draft.pk).text == draft.text
+
+
+def test_uploaded_file_keeps_its_comments_and_says_what_is_wrong(desk):
+    file = SimpleUploadedFile("s.toml", b'# Ours.\nkey = "up"\nlanguage = "en"\n')
+    draft = begin(desk, "upload", file=file)
+    assert draft.text.startswith("# Ours.\n")
+    places = [place for _address, place, _said in desk.get(address(draft)).context["faults"]]
+    assert {"language", "title", "consent"} <= set(places)
+
+
+@pytest.mark.parametrize("content", [b"key = ", b"\xff\xfe", b'a = "' + b"x" * 1_000_001 + b'"'])
+def test_upload_that_cannot_be_read_makes_no_draft(desk, content):
+    page = desk.post(reverse("research-new-study"), {"begin": "upload", "file": SimpleUploadedFile("s.toml", content)})
+    assert (page.status_code, StudyDraft.objects.count()) == (400, 0)
+    assert len(page.context["faults"]) == 1
+
+
+@pytest.mark.parametrize("value", ["", "upload", "copy:nothing", "../demo"])
+def test_unknown_beginning_makes_no_draft(desk, value):
+    page = desk.post(reverse("research-new-study"), {"begin": value})
+    assert (page.status_code, StudyDraft.objects.count()) == (400, 0)
+    assert page.context["faults"] == ["Choose what to begin with."]
+
+
+def test_prompt_of_ones_own_is_written_and_used(desk):
+    draft = begin(desk)
+    beside = reverse("research-draft-beside", args=[draft.pk])
+    desk.post(beside, {"name": "warm.txt", "text": "Be warm. {profile}"})
+    arm = desk.get(address(draft, "arms", 0))
+    desk.post(address(draft, "arms", 0), {**posted(arm), "arms[1].prompt": "warm.txt"})
+    fill_consent(desk, draft)
+    desk.post(reverse("research-draft-load", args=[draft.pk]))
+    [first, *_others] = Study.objects.get(key="my_demo").current().spec().arms
+    assert first.prompt_text == {"": "Be warm. {profile}"}
+
+    copied = begin(desk, "copy:my_demo")
+    assert copied.files == {"warm.txt": "Be warm. {profile}"}
+    desk.post(beside, {"name": "warm.txt", "act": "remove"})
+    assert StudyDraft.objects.get(pk=draft.pk).files == {}
+
+
+@pytest.mark.parametrize("name", ["../x.txt", "/etc/x.txt", "a/b/c.txt", "x.toml", "", "a" * 200 + ".txt", "x .txt"])
+def test_file_of_another_name_is_refused(desk, name):
+    draft = begin(desk)
+    told = desk.post(reverse("research-draft-beside", args=[draft.pk]), {"name": name, "text": "x"}, follow=True)
+    assert "A file needs a name" in told.content.decode()
+    assert StudyDraft.objects.get(pk=draft.pk).files == {}
+
+
+def test_design_is_edited_in_the_draft_that_it_was_loaded_from(desk):
+    draft = begin(desk)
+    fill_consent(desk, draft)
+    desk.post(reverse("research-draft-load", args=[draft.pk]))
+    edit = reverse("research-edit-design", args=["my_demo"])
+    assert desk.post(edit)["Location"] == address(draft)
+
+    study = Study.objects.get(key="my_demo")
+    person(study)
+    page = desk.get(address(draft, "chat"))
+    desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "5"})
+    asked = desk.get(reverse("research-draft-load", args=[draft.pk]))
+    assert asked.context["effect"] == "version"
+    desk.post(reverse("research-draft-load", args=[draft.pk]))
+    assert [one.spec().chat.min_turns for one in study.protocols.order_by("version")] == [10, 5]
+    assert Participation.objects.get().protocol.version == 1
+
+
+def test_design_that_came_from_a_file_gets_a_draft(desk, study):
+    desk.post(reverse("research-edit-design", args=[study.key]))
+    draft = StudyDraft.objects.get()
+    assert draft.study == study
+    page = desk.get(reverse("research-draft-load", args=[draft.pk]))
+    assert page.context["effect"] == "nothing"
+
+
+def test_draft_with_the_key_of_another_study_is_warned_of(desk, study):
+    draft = begin(desk, f"copy:{study.key}")
+    page = desk.get(address(draft, "basics"))
+    desk.post(address(draft, "basics"), {**posted(page), "key": study.key, "gone_after_days": "3"})
+    asked = desk.get(reverse("research-draft-load", args=[draft.pk]))
+    assert asked.context["is_own"] is False
+    assert "belongs to a study that this draft does not come from" in asked.content.decode()
+
+
+def test_removed_draft_leaves_its_study(desk, study):
+    desk.post(reverse("research-edit-design", args=[study.key]))
+    remove = reverse("research-draft-remove", args=[StudyDraft.objects.get().pk])
+    assert desk.get(remove).status_code == 200
+    assert StudyDraft.objects.count() == 1
+    desk.post(remove)
+    assert (StudyDraft.objects.count(), Study.objects.filter(pk=study.pk).count()) == (0, 1)
+
+
+def test_download_is_the_file_under_a_plain_name(desk):
+    draft = begin(desk)
+    draft.text = draft.text.replace('key = "my_demo"', 'key = "a\\"; b"')
+    draft.save()
+    answer = desk.get(reverse("research-draft-file", args=[draft.pk]))
+    assert answer.content.decode() == draft.text
+    assert answer["Content-Disposition"] == 'attachment; filename="ab.toml"'
+
+
+def test_section_that_is_emptied_goes(desk):
+    draft = begin(desk)
+    page = desk.get(address(draft, "safety.second_line"))
+    desk.post(address(draft, "safety.second_line"), {**posted(page), "safety.second_line.kind": "scripted"})
+    assert values(draft)["safety"]["second_line"] == {"kind": "scripted"}
+    page = desk.get(address(draft, "safety.second_line"))
+    desk.post(address(draft, "safety.second_line"), {**posted(page), "safety.second_line.kind": ""})
+    assert "second_line" not in values(draft).get("safety", {})
+
+
+@pytest.mark.parametrize("slug", ["nothing", "steps.kind", "line 3"])
+def test_unknown_section_is_not_found(desk, slug):
+    assert desk.get(address(begin(desk), slug)).status_code == 404
+
+
+def test_row_that_is_not_there_is_not_found(desk):
+    draft = begin(desk)
+    assert desk.get(address(draft, "arms", 99)).status_code == 404
+    assert rows(desk, draft, "remove:99").status_code == 404
+    assert rows(desk, draft, "remove:-1").status_code == 404
+
+
+def test_strangers_see_no_draft(desk):
+    draft = begin(desk)
+    for where in (address(draft), reverse("research-new-study"), address(draft, "arms")):
+        assert Client().get(where).status_code == 302
+        assert "/sign-in/" in Client().get(where)["Location"]

@@ -69,9 +69,7 @@ def reference() -> str:
 
 def sections(schema: Any, path: str) -> Iterator[str]:
     """Return the lines about a table and the sections of the tables in it."""
-    fields = sorted(
-        fields_of(schema).items(), key=lambda each: FIRST.index(each[0]) if each[0] in FIRST else len(FIRST)
-    )
+    fields = sorted_fields(schema)
     yield "| key | type | default | meaning | example |\n| --- | --- | --- | --- | --- |"
     yield "\n".join(row(schema, key, field) for key, field in fields if not table_of(field))
     yield AFTER.get(path, "")
@@ -79,8 +77,24 @@ def sections(schema: Any, path: str) -> Iterator[str]:
         if table := table_of(field):
             below = f"{path}.{key}".removeprefix(".")
             yield f"## `[[{below}]]`\n" if fields_of(field.members.kind) else f"## `[{below}]`\n"
-            yield f"{(field.info and field.info.description) or getdoc(table)}\n"
+            yield f"{meaning_of(field)}\n"
             yield from sections(table, below)
+
+
+def sorted_fields(schema: Any) -> list[tuple[str, SchemaField]]:
+    """Return the keys of a table with their fields, key and title first."""
+    return sorted(fields_of(schema).items(), key=lambda each: FIRST.index(each[0]) if each[0] in FIRST else len(FIRST))
+
+
+def meaning_of(field: SchemaField) -> str:
+    """Return what the schema says about a key; of a table without words of its own, what it says about the table."""
+    return (field.info and field.info.description) or getdoc(table_of(field)) or ""
+
+
+def example_of(field: SchemaField) -> Any:
+    """Return a value as people would write it."""
+    [example] = (field.info and field.info.examples) or [None]
+    return example
 
 
 def table_of(field: SchemaField) -> Any:
@@ -90,10 +104,8 @@ def table_of(field: SchemaField) -> Any:
 
 def row(schema: Any, key: str, field: SchemaField) -> str:
     """Return a key's line in the table of its section."""
-    info = field.info
-    meaning = (info and info.description) or ""
-    [example] = (info and info.examples) or [None]
-    cells = [f"`{key}`", type_of(field), default_of(schema, field), meaning, f"`{key} = {as_toml(example)}`"]
+    example = f"`{key} = {as_toml(example_of(field))}`"
+    cells = [f"`{key}`", type_of(field), default_of(schema, field), meaning_of(field), example]
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 

@@ -26,10 +26,13 @@ def keep_parts(text: str, holds: Callable[[str], bool]) -> str:
     return _PART.sub(lambda part: keep_parts(part[2], holds) if holds(part[1]) else "", text)
 
 
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each with the space after it."""
+    return _SENTENCE.findall(text)
+
+
 def fill_sentences(text: str, values: Mapping[str, str]) -> str:
     """Fill placeholders as `fill` does, without the sentences that name something of which there is no value, or an
     empty one. The spaces that stand around a placeholder go where its value is Chinese, as its neighbours are."""
-    kept = [
-        sentence for sentence in _SENTENCE.findall(text) if all(values.get(name) for name in placeholders(sentence))
-    ]
+    kept = [sentence for sentence in sentences(text) if all(values.get(name) for name in placeholders(sentence))]
     return _GAP.sub("", fill("".join(kept), values)).strip()

@@ -116,7 +116,8 @@ def test_load_study_warns(settings, tmp_path, capsys):
     path.write_text(tomli_w.dumps(document), encoding="utf-8")
     call_command("load_study", str(path))
     assert capsys.readouterr().err == (
-        "Warning: webhooks cannot be signed yet: the variable NO_SUCH_KEY is not set here.\n"
+        "Warning: webhooks cannot be signed yet: the variable NO_SUCH_KEY is not set here. "
+        "Set it for the server and for commands, and start the server again.\n"
     )
     document["arms"][0] |= SERVED
     document["consent"]["providers"] = ["Lab"]

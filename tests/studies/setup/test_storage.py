@@ -67,7 +67,10 @@ def test_models_whose_key_is_not_set_are_named_and_the_study_is_loaded(demo, tmp
     path.write_text(text + arm + judge, encoding="utf-8")
     call_command("load_study", str(path), "--json")
     told = capsys.readouterr()
-    assert told.err == "Warning: arm far cannot be asked yet: the variable FAR_KEY is not set here.\n"
+    assert told.err == (
+        "Warning: arm far cannot be asked yet: the variable FAR_KEY is not set here. "
+        "Set it for the server and for commands, and start the server again.\n"
+    )
     assert json.loads(told.out.splitlines()[-1])["unset_keys"] == [{"model": "arm far", "variable": "FAR_KEY"}]
     assert Study.objects.get(key="demo").current().arms.filter(key="far").exists()
 

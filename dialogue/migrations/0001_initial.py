@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
             name='Call',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('purpose', models.CharField(choices=[('reply', 'Reply'), ('judge', 'Judge'), ('thinker', 'Thinker'), ('seeker', 'Seeker'), ('evaluator', 'Evaluator'), ('reviewer', 'Reviewer'), ('profile', 'Profile'), ('profile_check', 'Profile Check'), ('safety', 'Safety')], max_length=20)),
+                ('purpose', models.CharField(choices=[('reply', 'Reply'), ('judge', 'Judge'), ('thinker', 'Thinker'), ('seeker', 'Seeker'), ('evaluator', 'Evaluator'), ('reviewer', 'Reviewer'), ('profile', 'Profile'), ('profile_check', 'Profile Check'), ('safety', 'Safety'), ('check', 'Check')], max_length=20)),
                 ('turn', models.PositiveIntegerField(blank=True, null=True)),
                 ('key', models.CharField(blank=True, db_index=True, help_text='The hash of who is asked what; the same again is not paid again.', max_length=64)),
                 ('replicate', models.PositiveIntegerField(default=1)),

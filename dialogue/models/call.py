@@ -24,6 +24,7 @@ class Call(models.Model):
         PROFILE = "profile"  # makes a profile of a person's answers, or after another profile
         PROFILE_CHECK = "profile_check"  # looks whether a further profile is consistent
         SAFETY = "safety"  # the second line of the risk screen
+        CHECK = "check"  # one question that finds out whether a model answers
 
     purpose = models.CharField(max_length=20, choices=Purpose)
     conversation = models.ForeignKey(

@@ -31,9 +31,9 @@ class OpenAICompatible:
         self._key = api_key
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        await get_client(self._base_url, self._key)  # its first import takes a second, which is no model's
         answer = Answer(on_text)
         try:
-            await get_client(self._base_url, self._key)  # its first import takes a second, which is no model's
             async with asyncio.timeout(self._total) as limit:
                 await self._ask(self._body(messages), answer)
         except TimeoutError:

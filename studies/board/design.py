@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from studies.board.model_checks import checks_of_models
 from studies.design.spec import StudySpec
 from studies.design.writing import dump_study
 from studies.models import Participation, Protocol, Study
@@ -32,6 +33,7 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         "judges": protocol.judges.all(),
         "versions": study.protocols.count(),
         "cards": study.cards.filter(retired=False).count(),
+        **checks_of_models(study, protocol),
         **block_plan(request, protocol),
     }
     return show(request, study, "design", context)

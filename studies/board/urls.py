@@ -7,6 +7,7 @@ from studies.board import (
     conversations,
     design,
     live_unblinding,
+    model_checks,
     overview,
     people,
     planner_precision,
@@ -46,5 +47,6 @@ urlpatterns = [
     path("<slug:study_key>/tasks/<int:number>/report/<str:name>", work.report),
     path("<slug:study_key>/tasks/<int:number>/files/<path:name>", work.task_file, name="research-file"),
     path("<slug:study_key>/design/", design.design, name="research-design"),
+    path("<slug:study_key>/design/check-models/", model_checks.check_models, name="research-check-models"),
     path("<slug:study_key>/design/study.toml", design.study_file, name="research-study-file"),
 ]

@@ -92,6 +92,7 @@ PURPOSES: Words = {
     "reviewer": gettext_lazy("check of the simulation"),
     "profile": gettext_lazy("profile"),
     "profile_check": gettext_lazy("check of a profile"),
+    "check": gettext_lazy("check of a model"),
 }
 CALLS: Words = {
     "started": gettext_lazy("in progress"),

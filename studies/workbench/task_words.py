@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from dialogue.judges.strategies import get_strategies
 from dialogue.prices import format_amount
 from studies.workbench import labels
+from studies.workbench.model_check_words import count_answers
 from studies.workbench.paid_work import PAIRS
 from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, WORDS
 from studies.workbench.tasks import RADAR
@@ -31,6 +32,7 @@ def command_name(command: str) -> str:
         "benchmark": _("Benchmark"),
         "build_profiles": _("Profiles written by a model"),
         "plan": _("Precision"),
+        "check_models": _("Question to each model"),
     }
     return names[command]
 
@@ -110,6 +112,8 @@ def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
     """Describe counts and cost of work that asked models; empty for other work, and until something has ended."""
     if not outcome:
         return []
+    if "models" in outcome:
+        return [count_answers(outcome["models"])]
     said = [_("%(number)s done") % {"number": outcome["done"]}]
     if outcome["before"]:
         said.append(_("%(number)s already done") % {"number": outcome["before"]})

@@ -15,7 +15,7 @@ from django.utils import timezone
 from studies.models import Study, Task
 
 TASK_VARIABLE = "EMOSTUDY_TASK"  # tells a command that a page has started it, and as which task
-COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan")
+COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan", "check_models")
 RADAR = "--radar"  # an option of `analyse`; its other options are those of the export
 LOG = "log.txt"
 LAST_LINES = 5

@@ -128,6 +128,13 @@ def plan(task: Task) -> None:
     call_command("plan", "precision", task.study.key, "--out", str(folder_of(task) / "plan.json"), *task.arguments)
 
 
+def check_models(task: Task) -> None:
+    """Keep what each model answered. Models that do not answer are an outcome, not a failure of the task."""
+    summary, _code = run(["check_models", task.study.key, *task.arguments])
+    outcome = {name: summary[name] for name in ("version", "currency", "models")}
+    Task.objects.filter(pk=task.pk).update(outcome=outcome)
+
+
 def describe_error(error: BaseException) -> str:
     """Return one or a few plain lines for the page; the log has the whole error."""
     if isinstance(error, CommandError | analysis.AnalysisError):
@@ -152,4 +159,5 @@ WORK: dict[str, Callable[[Task], None]] = {
     "benchmark": benchmark,
     "build_profiles": ask_models,
     "plan": plan,
+    "check_models": check_models,
 }

@@ -1,0 +1,113 @@
+"""Say in words what came of asking each model one question, for pages and for the command."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dialogue.prices import format_amount
+from studies.workbench import labels
+
+UNSET = "unset"
+BROKEN_OFF = "broken off"  # a lost connection from which a part of the answer had come
+REFUSED_KEY = ("(401)", "the key (403)")  # in the words of dialogue/providers/server_errors.py
+STATES: labels.Words = {
+    "truncated": gettext_lazy("answered, but max_tokens cut the answer off"),
+    "script": gettext_lazy("a script, which needs no question"),
+    BROKEN_OFF: gettext_lazy("broke off"),
+    UNSET: gettext_lazy("not asked: its key is not set"),
+}
+ADVICE: labels.Words = {
+    "client_error": gettext_lazy("Check model and base_url in the study file, and what stands under extra."),
+    "timeout": gettext_lazy(
+        "Is the server running? If it only needs longer, raise gap_timeout or total_timeout in extra."
+    ),
+    "network": gettext_lazy("Check that the server is running, and that base_url names it."),
+    BROKEN_OFF: gettext_lazy(
+        "The answer broke off in the middle. Ask again; if it stays, look at the server and the line to it."
+    ),
+    "rate_limited": gettext_lazy(
+        "Wait and ask again; if it stays, look at the limits and the balance of your account."
+    ),
+    "server_error": gettext_lazy("The fault is in the server. Ask again later."),
+    "refused": gettext_lazy(
+        "The model or a filter of its server refuses a harmless question. Look at its settings there."
+    ),
+    "empty": gettext_lazy("A model that thinks may have used up max_tokens. Raise it in the study file."),
+    "too_long": gettext_lazy("The server takes almost no text. Look at its settings."),
+    "unparseable": gettext_lazy("This model does not answer in the form of a second line. Choose another one."),
+    "out_of_range": gettext_lazy("This model does not answer in the form of a second line. Choose another one."),
+}
+
+
+class Words(NamedTuple):
+    """One model's outcome in words. `price` and the times are empty where they are not known."""
+
+    name: str
+    answers: bool
+    state: str
+    detail: str
+    advice: str
+    first: str
+    total: str
+    tokens: str
+    price: str
+    check: Mapping[str, Any]
+
+
+def describe_check(check: Mapping[str, Any], currency: str) -> Words:
+    """Return the words for one outcome, as `ModelCheck.as_json` gives it."""
+    return Words(
+        name=f"{labels.word(labels.MODELS, check['role'])} {check['key']}".strip(),
+        answers=check["answers"],
+        state=labels.word({**labels.CALLS, **STATES}, kind_of(check)),
+        detail=check["detail"],
+        advice=advice_on(check),
+        first=seconds(check["first_ms"]),
+        total=seconds(check["total_ms"]),
+        tokens=tokens(check),
+        price="" if check["cost"] is None else f"{format_amount(Decimal(check['cost']))} {currency}".strip(),
+        check=check,
+    )
+
+
+def advice_on(check: Mapping[str, Any]) -> str:
+    """Return what to do; empty for models that answer."""
+    if check["answers"]:
+        return ""
+    if check["status"] == UNSET:
+        return _("Set the variable %(variable)s for the server and for commands, and start the server again.") % {
+            "variable": check["variable"]
+        }
+    if check["status"] == "client_error" and any(words in check["detail"] for words in REFUSED_KEY):
+        return _("Check the key in %(variable)s: is it valid, and of this server?") % {
+            "variable": check["variable"] or "api_key_env"
+        }
+    kind = kind_of(check)
+    return labels.word(ADVICE, kind) if kind in ADVICE else ""
+
+
+def kind_of(check: Mapping[str, Any]) -> str:
+    """Return the status, in which a lost connection and an answer that broke off are different."""
+    return BROKEN_OFF if check["status"] == "network" and check["text"] else str(check["status"])
+
+
+def seconds(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else _("%(seconds)s s") % {"seconds": f"{milliseconds / 1000:.2f}"}
+
+
+def tokens(check: Mapping[str, Any]) -> str:
+    """Return the tokens of question and answer; empty where the server does not tell them."""
+    if check["input_tokens"] is None or check["output_tokens"] is None:
+        return ""
+    return f"{check['input_tokens']:,} + {check['output_tokens']:,}"
+
+
+def count_answers(checks: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many of the models answer."""
+    return _("%(number)s of %(total)s models answer") % {
+        "number": sum(check["answers"] for check in checks),
+        "total": len(checks),
+    }

@@ -4,7 +4,7 @@ import random
 import secrets
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -24,6 +24,8 @@ from studies.participation.enrolment import invite
 from studies.selection.applicants import is_applicant
 from studies.selection.decisions import decide
 from studies.simulation.workers import work_through
+
+NO_REPLY = "no reply"  # what is said of an arm that failed
 
 
 class Command(Base):
@@ -56,6 +58,8 @@ class Command(Base):
         seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
         bots = list(self.bots(found, count, track, seed, base_url, options["pace"]))
         failed = self.walk(bots, options["concurrency"])
+        if hint := get_hint(study, failed):
+            self.say(hint)
         talks = [talk for bot in bots for talk in bot.talks.values()]
         return {
             "completed": len(bots) - len(failed),
@@ -114,7 +118,14 @@ def describe_stuck(stuck: Stuck) -> str:
     run = ArmRun.objects.filter(conversation__code=stuck.conversation).first()
     failed = Call.objects.filter(conversation__code=stuck.conversation, purpose=Call.Purpose.REPLY).exclude(error="")
     call = failed.order_by("pk").last()
-    return f"{stuck}; arm {run.arm}: no reply: {call.error}" if run and call else str(stuck)
+    return f"{stuck}; arm {run.arm}: {NO_REPLY}: {call.error}" if run and call else str(stuck)
+
+
+def get_hint(study: str, failed: Sequence[str]) -> str:
+    """Return what shows which models answer; empty if no bot was without a reply."""
+    if not any(NO_REPLY in line for line in failed):
+        return ""
+    return f"Ask each model one question to see which ones answer: manage.py check_models {study}"
 
 
 @transaction.atomic

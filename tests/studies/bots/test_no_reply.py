@@ -6,7 +6,7 @@ from dialogue.models import Call
 from studies.bots import walker
 from studies.bots.answers import Person
 from studies.bots.walker import Bot, Line, NoReply, Stuck, Talk
-from studies.management.commands.run_bots import describe_stuck
+from studies.management.commands.run_bots import describe_stuck, get_hint
 from tests.factories import person, run_with_turns, study
 
 
@@ -35,3 +35,11 @@ def test_arm_and_reason_are_told() -> None:
 def test_nothing_is_added_where_nothing_more_is_known() -> None:
     assert describe_stuck(NoReply("bot P1: no reply", "elsewhere")) == "bot P1: no reply"
     assert describe_stuck(Stuck("bot P1: the server answered 404")) == "bot P1: the server answered 404"
+
+
+def test_command_that_asks_each_model_is_named_where_no_reply_came() -> None:
+    failed = ["bot P1: the server answered 404", "bot P2: no reply to turn 1; arm birch: no reply: HTTP 500"]
+    assert get_hint("demo", failed) == (
+        "Ask each model one question to see which ones answer: manage.py check_models demo"
+    )
+    assert get_hint("demo", failed[:1]) == ""

@@ -22,8 +22,9 @@ from dialogue.safety import second_line
 from studies.design.spec import ArmSpec, StudySpec
 from studies.setup.model_keys import models_of
 
-ARM, JUDGE, SEEKER, SECOND_LINE = "arm", "judge", "seeker", "second line"
-ROLES = {"arms": ARM, "judges": JUDGE, "seeker": SEEKER, "safety": SECOND_LINE}  # by their names in options
+ARM, JUDGE, SEEKER, EVALUATOR, SECOND_LINE = "arm", "judge", "seeker", "evaluator", "second line"
+# By their names in options.
+ROLES = {"arms": ARM, "judges": JUDGE, "seeker": SEEKER, "evaluator": EVALUATOR, "safety": SECOND_LINE}
 AT_ONCE = 8  # models; each is asked one question
 BEGINNING = 120  # characters of an answer that are shown
 ANSWER_TOKENS = 30  # of one short sentence, for the estimate
@@ -69,7 +70,7 @@ class Candidate(NamedTuple):
 
     def needs_no_question(self) -> bool:
         """Return whether it is a script that reads only prompts of its own kind, so that a question says nothing."""
-        return self.settings.kind == "scripted" and self.role in (JUDGE, SEEKER)
+        return self.settings.kind == "scripted" and self.role in (JUDGE, SEEKER, EVALUATOR)
 
 
 @dataclass(frozen=True)

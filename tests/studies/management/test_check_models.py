@@ -177,18 +177,21 @@ def test_key_is_never_told(load: Any) -> None:
     assert KEY not in told + json.dumps(summary) + str(list(Call.objects.values()))
 
 
-def test_judges_seeker_and_second_line_are_asked_too_each_as_it_is_really_asked(load: Any, server: str) -> None:
+def test_judges_seeker_evaluator_and_second_line_are_asked_too_each_as_it_is_really_asked(
+    load: Any, server: str
+) -> None:
     judge = {"key": "j", "model": "threes", "structured": True, "redact": True}
     ours = {"kind": "openai_compatible", "base_url": server, "provider": "our own institution"}
     line = {"second_line": ours | {"model": "level-0", "seconds": 10.0}}
-    load("echo", judges=[judge], seeker=ours | {"model": "say:Yes."}, safety=line)
+    load("echo", judges=[judge], seeker=ours | {"model": "say:Yes."}, evaluator=ours | {"model": "echo"}, safety=line)
     _told, summary, code = check()
     assert (code, summary["failed"]) == (0, [])
     assert shown(summary, "role", "key", "status") == [
-        ("arm", "a1", "ok"), ("judge", "j", "ok"), ("seeker", "", "ok"), ("second line", "", "ok")
+        ("arm", "a1", "ok"), ("judge", "j", "ok"), ("seeker", "", "ok"), ("evaluator", "", "ok"),
+        ("second line", "", "ok"),
     ]  # fmt: skip
     checked = {call.parameters["checked"]: call for call in Call.objects.all()}
-    assert set(checked) == {"arm a1", "judge j", "seeker", "second line"}
+    assert set(checked) == {"arm a1", "judge j", "seeker", "evaluator", "second line"}
     assert {call.parameters["study"] for call in checked.values()} == {"my_study"}
     assert not {"structured", "redact"} & set(checked["judge j"].parameters)
     assert "<message>I had a long day" in checked["second line"].request[1]["text"]
@@ -280,7 +283,7 @@ def test_daily_budget_that_is_spent_is_told(load: Any, settings: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--only", "arms,writers"], "--only: 'writers' is none of arms, judges, seeker, safety."),
+        (["--only", "arms,writers"], "--only: 'writers' is none of arms, judges, seeker, evaluator, safety."),
         (["--only", "judges"], "--only: my_study has no model of this kind."),
     ],
 )

@@ -92,7 +92,10 @@ def test_evaluator_whose_key_is_not_set_is_named(demo, tmp_path, capsys):
     path.write_text(f'{demo}\n[evaluator]\n{model}\napi_key_env = "RATER_KEY"\n', encoding="utf-8")
     call_command("load_study", str(path), "--json")
     told = capsys.readouterr()
-    assert told.err == "Warning: evaluator cannot be asked yet: the variable RATER_KEY is not set here.\n"
+    assert told.err == (
+        "Warning: evaluator cannot be asked yet: the variable RATER_KEY is not set here. Set it for the server and for "
+        "commands, and start the server again.\n"
+    )
     assert json.loads(told.out.splitlines()[-1])["unset_keys"] == [{"model": "evaluator", "variable": "RATER_KEY"}]
 
 

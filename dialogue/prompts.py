@@ -20,12 +20,15 @@ FORM = "<output>"  # begins the line that gives the form of the answer
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 FORM_KEY = re.compile(r'"(\w+)":')
 ENDINGS = ("satisfied", "walked_out")
-JUDGE = "judge"
+JUDGE, JUDGE_EVALUATOR, JUDGE_RUBRIC = "judge", "judge_evaluator", "judge_rubric"
+OF_ROLES = (JUDGE, JUDGE_EVALUATOR, JUDGE_RUBRIC)  # of judges
 OF_CONVERSATION = ("dialogue", "profile", "inner_states", "scope", "items")
 PLACEHOLDERS: Mapping[str, Sequence[str]] = {  # of each prompt that a study can word itself
     "supporter": ("profile",),
     "supporter_opens": (),
     JUDGE: OF_CONVERSATION,
+    JUDGE_EVALUATOR: OF_CONVERSATION,
+    JUDGE_RUBRIC: OF_CONVERSATION,
     "judge_pairs": ("first_dialogue", "second_dialogue", "scope", "items"),
     "last_reply": (),
     "thinker": ("dialogue", "profile"),
@@ -59,11 +62,21 @@ class StandingText:
     label: str
     text: str
 
+    @property
+    def digest(self) -> str:
+        """Return the beginning of the text's SHA-256."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:8]
+
 
 @dataclass(frozen=True)
 class PromptFile:
     version: str  # "" where the file names none
     text: str
+
+
+def mark_digest(label: str, standing: StandingText) -> str:
+    """Return what exported ratings call the text by which a model was asked: `judge.en/1#1f0c2a9b`."""
+    return f"{label}#{standing.digest}"
 
 
 @dataclass(frozen=True)
@@ -76,8 +89,7 @@ class Prompts:
         """Return a standing text; the study's own, or else that of the file NAME.LANGUAGE.txt in `folder`."""
         texts = self.own.get(name, {})
         if text := texts.get(language) or texts.get(""):
-            digest = hashlib.sha256(text.encode()).hexdigest()
-            return StandingText(f"{name}.{language}/own-{digest[:8]}", text)
+            return StandingText(f"{name}.{language}/own-{StandingText('', text).digest}", text)
         file = _read_once(folder / f"{name}.{language}.txt")
         return StandingText(f"{name}.{language}/{file.version}", file.text)
 
@@ -136,8 +148,8 @@ def find_faults(name: str, text: str) -> Iterator[str]:
 
 
 def is_of_judge(name: str) -> bool:
-    """Return whether this is the prompt of judges, or of judges with one strategy (`judge_STRATEGY`)."""
-    return name == JUDGE or (name.startswith(f"{JUDGE}_") and name not in PLACEHOLDERS)
+    """Return whether this is the prompt of judges in one role, or with one strategy (`judge_STRATEGY`)."""
+    return name in OF_ROLES or (name.startswith(f"{JUDGE}_") and name not in PLACEHOLDERS)
 
 
 def placeholders_of(name: str) -> Sequence[str]:

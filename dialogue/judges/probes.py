@@ -20,7 +20,8 @@ from dialogue.prompts import FOLDER
 PLAIN = ""
 APART = "apart"  # each dimension in a call of its own
 WARM = "warm"  # at a higher temperature
-PROBES = ("padding", "reversed_scale", "paraphrase", "item_order", "arm_name", "language", WARM)
+PARAPHRASE = "paraphrase"  # written for the seeker alone
+PROBES = ("padding", "reversed_scale", PARAPHRASE, "item_order", "arm_name", "language", WARM)
 VARIANTS = (APART, *PROBES)
 SIGN = "~"  # between a judge's key and the variant, in the code of its rater
 
@@ -58,7 +59,7 @@ def is_applicable(variant: str, instrument: str, items: Sequence[JudgedItem], su
     rules = {
         APART: len(items) > 1,
         "reversed_scale": any(map(can_be_turned, items)),
-        "paraphrase": any(item.key in rewordings(instrument) for item in items),
+        PARAPHRASE: any(item.key in rewordings(instrument) for item in items),
         "item_order": len(items) > 1,
         "arm_name": bool(supporter),
     }
@@ -178,7 +179,7 @@ def _name_supporter(asked: Asked) -> Asked:
 VARYING: Mapping[str, Callable[[Asked], Asked]] = {
     "padding": _pad_turns,
     "reversed_scale": _turn_scales_round,
-    "paraphrase": _reword_items,
+    PARAPHRASE: _reword_items,
     "item_order": _reverse_items,
     "arm_name": _name_supporter,
 }

@@ -162,7 +162,7 @@ class Migration(migrations.Migration):
                 ('model', models.CharField(blank=True, max_length=200)),
                 ('model_returned', models.CharField(blank=True, max_length=200)),
                 ('parameters', models.JSONField(default=dict)),
-                ('prompt_version', models.CharField(blank=True, max_length=64)),
+                ('prompt_version', models.CharField(blank=True, max_length=120)),
                 ('request', models.JSONField(default=list, help_text='The messages as they were sent.')),
                 ('response', models.TextField(blank=True)),
                 ('reasoning', models.TextField(blank=True)),

@@ -46,7 +46,7 @@ class Call(models.Model):
     model = models.CharField(max_length=200, blank=True)
     model_returned = models.CharField(max_length=200, blank=True)
     parameters = models.JSONField(default=dict)
-    prompt_version = models.CharField(max_length=64, blank=True)
+    prompt_version = models.CharField(max_length=120, blank=True)
     request = models.JSONField(default=list, help_text="The messages as they were sent.")
     response = models.TextField(blank=True)
     reasoning = models.TextField(blank=True)

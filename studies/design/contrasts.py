@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from dialogue.documents import suggestion
+from dialogue.judges.roles import ROLES, SEEKER
 from dialogue.judges.strategies import get_strategies
 from dialogue.schema import KNOWN_KEYS_ONLY, Line, Lines, NeededLine, OneOf, Rule, about, none_of
 from studies.design.contrast_spec import ContrastSpec
@@ -27,8 +28,9 @@ Scales = Mapping[str, Sequence[str]]  # the items of each instrument
 
 
 def raters_of_arms() -> tuple[str, ...]:
-    """Return who may rate arms: people, simulated seekers, and judges by their strategy."""
-    return (*RATERS, *(f"judge:{strategy}" for strategy in get_strategies()))
+    """Return who may rate arms: people, simulated seekers, and judges by their strategy and role."""
+    others = [f":{role.code}" for role in ROLES.values() if role != SEEKER]
+    return (*RATERS, *(f"judge:{strategy}{role}" for strategy in get_strategies() for role in ("", *others)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dialogue.documents import DocumentError, Place, parse_toml, read_bytes
 from dialogue.incoming import is_storable
+from dialogue.judges import roles
 from dialogue.languages import CODES
 from dialogue.prompts import JUDGE, find_faults, read_prompt
 from dialogue.providers.base import copy_settings
@@ -14,7 +15,7 @@ from dialogue.schema import Rule, check
 from studies.design.card_files import CardFileError, CardSpec, read_cards
 from studies.design.contradictions import contradictions
 from studies.design.contrasts import resolve_contrasts
-from studies.design.spec import OF_JUDGES, OPENERS, ArmSpec, ConsentSpec, PromptSpec, StudySpec
+from studies.design.spec import OPENERS, SWITCHES, ArmSpec, ConsentSpec, PromptSpec, StudySpec
 from studies.design.study_file import ArmFile, ConsentFile, JudgeFile, ModelFile, StudyFile, Surroundings
 
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
@@ -122,7 +123,9 @@ def arm_from(arm: ArmFile, file: StudyFile, prompt_text: Mapping[str, str]) -> A
 def judge_from(judge: JudgeFile, file: StudyFile, prompt_text: Mapping[str, str]) -> ArmSpec:
     """Return a judge with the texts of its prompt. Its own keys stand in `extra`."""
     title = judge.title or dict.fromkeys(file.languages, judge.key)
-    chosen = {name: True for name in OF_JUDGES if getattr(judge, name)}
+    chosen: dict[str, Any] = {name: True for name in SWITCHES if getattr(judge, name)}
+    if judge.role not in ("", roles.SEEKER.name):  # judges from before there were roles keep their hash
+        chosen["role"] = judge.role
     return ArmSpec(
         **{**settings_of(judge), "extra": {**judge.extra, **chosen}},
         key=judge.key,

@@ -8,8 +8,9 @@ from typing import Annotated, Any, cast
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
 
 from dialogue.documents import suggestion
+from dialogue.judges.roles import ROLES, SEEKER, Role
 from dialogue.languages import CODES, LANGUAGES
-from dialogue.prompts import JUDGE, Prompts, is_of_judge
+from dialogue.prompts import Prompts, is_of_judge
 from dialogue.providers.base import ModelSettings
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
@@ -47,7 +48,8 @@ MOST_COUNSELLORS = 1000
 SUPPORTER = "supporter"  # who can speak first in simulated conversations, besides the seeker
 OPENERS = ("seeker", SUPPORTER)
 LONGEST_OPENING = 1000  # characters
-OF_JUDGES = ("structured", "redact")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
+SWITCHES = ("structured", "redact")  # keys of [[judges]] alone that are true or false
+OF_JUDGES = (*SWITCHES, "role")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")  # of [consent]; the others fill in its form
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
 CHECKPOINTS = "if_checkpoints"  # likewise
@@ -77,6 +79,11 @@ class ArmSpec(ModelSettings):
     def redact(self) -> bool:
         """Return whether this judge is sent texts without what tells who somebody is."""
         return bool(self.extra.get("redact"))
+
+    @property
+    def role(self) -> Role:
+        """Return as whom this judge rates."""
+        return ROLES[self.extra.get("role", SEEKER.name)]
 
     def extra_for_model(self) -> dict[str, Any]:
         """Return the parameters that are sent to the model."""
@@ -371,7 +378,7 @@ class StudySpec:
         if not judge.prompt_text:
             return self.own_prompts()
         others = {name: texts for name, texts in self.own_prompts().own.items() if not is_of_judge(name)}
-        return Prompts({**others, JUDGE: judge.prompt_text})
+        return Prompts({**others, judge.role.prompt: judge.prompt_text})
 
     def records_timings(self) -> bool:
         """Return whether the page measures how people type, read and answer. The consent form then says so."""

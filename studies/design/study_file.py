@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from typing_extensions import TypedDict
 
 from dialogue.documents import suggestion
+from dialogue.judges.roles import ROLES, SEEKER
 from dialogue.judges.strategies import get_strategies
 from dialogue.languages import CODES
 from dialogue.prompts import JUDGE, PLACEHOLDERS
@@ -202,7 +203,7 @@ class ModelFile(ModelSettings):
                 yield ("extra", name), f"is a key of its own: write {name} beside extra"
         for name in OF_JUDGES:
             if name in self.extra:
-                yield ("extra", name), f"is a key of [[judges]] itself: {name} = true beside extra"
+                yield ("extra", name), f"is a key of [[judges]] itself: write {name} beside extra"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,10 +241,19 @@ class JudgeFile(ModelFile):
     title: Annotated[FileText, about("Its name for people; by default the key.", "GPT-4o")] = field(
         default_factory=dict
     )
+    role: Annotated[
+        Line,
+        OneOf(tuple(ROLES)),
+        about(
+            "As whom it rates: as the seeker (`seeker`, the default), as an outside evaluator (`evaluator`), or by the "
+            "third-person rubric (`rubric`). [The roles](judges.md#roles).",
+            "rubric",
+        ),
+    ] = SEEKER.name
     prompt: Annotated[
         Line,
         about(
-            "The file with its standing text, in place of `judge` of [prompts](prompts.md).",
+            "The file with its standing text, in place of that of its role in [prompts](prompts.md).",
             "our_judge",
             max_length=LONGEST_NAME,
         ),

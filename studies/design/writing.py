@@ -91,7 +91,7 @@ def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     del values["prompt_text"]
     if not arm.reasoning:
         del values["reasoning"]  # no judge has the key
-    chosen = {name: True for name in OF_JUDGES if arm.extra.get(name)}
+    chosen = {name: arm.extra[name] for name in OF_JUDGES if arm.extra.get(name)}
     return _given(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
 
 

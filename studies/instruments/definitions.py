@@ -1,7 +1,8 @@
 """Instruments as data: one shape for every file of fixtures/instruments, whatever its own body is called. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 ItemType = Literal["scale", "single", "text", "integer", "country", "checkbox"]
@@ -57,6 +58,7 @@ class Item:
     hide_if: Condition | None = None
     maps_to: str | None = None
     instructed: str | int | None = None  # the value that it tells people to choose: it shows who reads, and is no score
+    in_third_person: "Item | None" = None  # the same item as somebody reads it who is not the seeker
 
     def is_shown(self, answers: Mapping[str, Any]) -> bool:
         wanted = self.show_if is None or self.show_if.holds(answers)
@@ -95,8 +97,18 @@ class Questionnaire:
     items: tuple[Item, ...]
     scales: tuple[Scale, ...] = ()
     instruction: Text | None = None
+    instruction_in_third_person: Text | None = None
     comment: Text | None = None  # the invitation of an optional closing remark
     raw: Mapping[str, Any] = field(default_factory=dict)  # the file itself: rules, sections, sample dialogues
+
+    @cached_property
+    def in_third_person(self) -> "Questionnaire":
+        """Return it as it is read by somebody who is not the seeker: the same keys and values in other words."""
+        return replace(
+            self,
+            items=tuple(item.in_third_person or item for item in self.items),
+            instruction=self.instruction_in_third_person or self.instruction,
+        )
 
     def item(self, key: str) -> Item:
         for item in self.items:

@@ -93,6 +93,26 @@ class ConditionFile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ItemInThirdPersonFile:
+    """The words of an item for readers who are not the seeker. What is left out is worded for everybody."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    question: Words
+    definition: Words | None = None
+    anchors: tuple[OptionFile, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InThirdPersonFile:
+    """The words above the items for readers who are not the seeker."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    instruction: Words
+
+
+@dataclass(frozen=True, kw_only=True)
 class ItemFile(Worded):
     """A question. Its text stands in `question`, or as a key for each language."""
 
@@ -105,6 +125,7 @@ class ItemFile(Worded):
     label: Words | None = None
     profile_line: Words | None = None
     definition: Words | None = None
+    third_person: ItemInThirdPersonFile | None = None
     required: Truth | None = None
     options: tuple[OptionFile, ...] | None = None
     options_ref: Line = ""  # where else in the file the options stand
@@ -268,6 +289,7 @@ class InstrumentFile:
     version: NeededLine
     title: Words
     instruction: Words | None = None
+    third_person: InThirdPersonFile | None = None
     items: tuple[ItemFile, ...] = ()
     dimensions: tuple[ItemFile, ...] = ()
     questions: tuple[ItemFile, ...] = ()

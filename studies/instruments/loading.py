@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,7 @@ class Builder:
             items=tuple(items.values()),
             scales=tuple(self.scales(items)),
             instruction=file.trigger.get("scope") if file.trigger else file.instruction,
+            instruction_in_third_person=file.third_person.instruction if file.third_person else None,
             comment=file.display.get("comment") if file.display else None,
             raw={"attribution": "; ".join(source["cite"] for source in file.sources if "cite" in source), **data},
         )
@@ -181,7 +182,7 @@ class Builder:
         options = self.options(one, place, kind)
         minimum, maximum = self.bounds(one, place, kind, options)
         required = self.usual.get("required", part.required) if one.required is None else one.required
-        return Item(
+        item = Item(
             key=one.name,
             type=kind,
             text=one.question or one.text,
@@ -203,6 +204,23 @@ class Builder:
             maps_to=one.maps_to,
             instructed=one.instructed,
         )
+        return replace(item, in_third_person=self.in_third_person(item, one, place)) if one.third_person else item
+
+    def in_third_person(self, item: Item, one: ItemFile, place: Place) -> Item:
+        """Return the item in the words for readers who are not the seeker. Its keys and values are the same."""
+        words = one.third_person
+        assert words is not None  # noqa: S101 - asked of items that have them
+        options = item.options
+        if words.anchors is not None:
+            values = [option.value for option in item.options]
+            if [anchor.value for anchor in words.anchors] != values:
+                self.fault(
+                    (*place, "third_person", "anchors"),
+                    _("must have the values of the item's own: %(values)s", values=", ".join(map(str, values))),
+                )
+            texts = (anchor.text for anchor in words.anchors)
+            options = tuple(replace(option, text=text) for option, text in zip(item.options, texts, strict=False))
+        return replace(item, text=words.question, definition=words.definition or item.definition, options=options)
 
     def options(self, one: ItemFile, place: Place, kind: str) -> tuple[Option, ...]:
         """Return the options of an item, wherever in the file they stand."""

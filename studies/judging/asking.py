@@ -14,10 +14,11 @@ from dialogue.redaction import MARK
 @dataclass(frozen=True)
 class Result:
     """The result of one questionnaire: a score or the reason why there is none, by item. `ways` has the further answers
-    that were asked for, of all its questions."""
+    that were asked for, of all its questions; `prompt` the standing text by which they were asked, as exported."""
 
     scores: Scores
     ways: Sequence[Way]
+    prompt: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return what is worth counting. It is the same for most results, so that rows can be written together."""

@@ -67,6 +67,7 @@ class JudgeHandler:
         questionnaire, configuration = load(item.payload["instrument"]), self.get_configuration(item)
         found: Scores = {}
         ways: list[Way] = []
+        asked = ""
         for prompt in build_prompts(configuration, questionnaire, material, moment=item.payload["moment"]):
             ask, repair = get_askers(caller, self.question_of(item, material, prompt), prompt.form)
             judged = await ask_judgement(
@@ -74,8 +75,9 @@ class JudgeHandler:
             )
             found |= judged.scores
             ways += judged.ways
+            asked = prompt.marked
         scores = probes.turn_scores_back(configuration.variant, found, judged_items(questionnaire, material.language))
-        return Result(scores, ways)
+        return Result(scores, ways, asked)
 
     def get_configuration(self, item: JobItem) -> Configuration:
         return self.configuration.with_variant(item.payload["variant"])
@@ -199,6 +201,8 @@ class JudgeHandler:
             replicate=item.replicate,
             language=probes.prompt_language(payload["variant"], material.language),
             turns=(turns[0].number, turns[-1].number) if turns else None,
+            role=self.configuration.role.code,
+            prompt=judged.prompt,
         )
 
 

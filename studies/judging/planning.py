@@ -13,6 +13,7 @@ from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.judges import fields, probes
 from dialogue.judges.fields import Line
+from dialogue.judges.roles import Role
 from dialogue.judges.strategies import get_strategy
 from dialogue.models import Turn
 from dialogue.models.conversation import SeekerKind, Status, TurnState
@@ -192,7 +193,7 @@ def get_work(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates
     for run, judgement in judgements(rater.study, runs, moments, replicates, variant):
         if judgement.place in answered:
             work.skipped_existing += 1
-        elif not is_varied(run, judgement, rater.strategy, profile_of):
+        elif not is_varied(run, judgement, rater.strategy, judge.role, profile_of):
             work.not_varied += 1
         elif not may_be_sent(run, judge):
             work.not_sent += 1
@@ -211,10 +212,12 @@ def get_answered_places(rater: Rater) -> set[tuple[int, str, str, int, int]]:
     return set(rater.responses.values_list("run", "instrument", "moment", "turn", "replicate"))
 
 
-def is_varied(run: ArmRun, judgement: Judgement, strategy: str, profile_of: Profiles) -> bool:
+def is_varied(run: ArmRun, judgement: Judgement, strategy: str, role: Role, profile_of: Profiles) -> bool:
     """Return whether the variant changes the question; true for the plain judge."""
     if not judgement.variant:
         return True
+    if judgement.variant == probes.PARAPHRASE and role.third_person:
+        return False
     if field := fields.get_field_left_out(judgement.variant):
         return fields.is_told(field, get_strategy(strategy).fields, profile_of(run))
     items = judged_items(load(judgement.instrument), "en")

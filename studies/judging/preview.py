@@ -110,5 +110,5 @@ def find_obstacles(configuration: Configuration, material: Material, place: Plac
     if get_strategy(configuration.strategy).needs_profile and not material.profile:
         yield _("This strategy tells the judge who the seeker is, but nothing is known about this seeker.")
     asked = judgement_of(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
-    if not is_varied(run, asked, configuration.strategy, lambda _: material.profile):
+    if not is_varied(run, asked, configuration.strategy, configuration.role, lambda _: material.profile):
         yield _("This variant would not change anything here.")

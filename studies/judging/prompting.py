@@ -8,6 +8,7 @@ from dialogue.judges.probes import Asked
 from dialogue.judges.prompts import JudgedItem
 from dialogue.judges.schemas import Schema, build_scores_format
 from dialogue.judges.strategies import get_strategy
+from dialogue.prompts import mark_digest
 from dialogue.providers.base import Message
 from dialogue.redaction import mark_version
 from studies.instruments.definitions import Questionnaire
@@ -25,6 +26,7 @@ class Prompt:
     items: Sequence[JudgedItem]
     language: str  # of the standing text
     version: str  # as the ledger keeps it
+    marked: str  # the same with the hash of the standing text, as ratings are exported
     form: Schema | None = None
     redacted: Mapping[str, int] = field(default_factory=dict)
 
@@ -37,8 +39,8 @@ def build_prompts(
     left_out = fields.get_field_left_out(variant)
     shown = material.without(left_out).as_sent()
     asked = probes.apply_variant(build_asked(configuration, questionnaire, shown), variant)
-    scope = scope_of(questionnaire, moment, asked.language)
-    standing = strategy.get_standing_text(asked.language, configuration.prompts)
+    scope = scope_of(worded_for(configuration, questionnaire), moment, asked.language)
+    standing = configuration.get_standing_text(asked.language)
     version = mark_version(get_version(standing.label, variant), shown.redacted)
     for items in [[item] for item in asked.items] if variant == probes.APART else [asked.items]:
         messages = strategy.build_messages(
@@ -53,7 +55,7 @@ def build_prompts(
             standing=standing,
         )
         form = build_scores_format(items) if configuration.structured else None
-        yield Prompt(messages, items, asked.language, version, form, shown.redacted)
+        yield Prompt(messages, items, asked.language, version, mark_digest(version, standing), form, shown.redacted)
 
 
 def get_version(label: str, variant: str) -> str:
@@ -62,13 +64,18 @@ def get_version(label: str, variant: str) -> str:
     return f"{label}{probes.SIGN}{variant}/{probes.get_version()}" if variant else label
 
 
+def worded_for(configuration: Configuration, questionnaire: Questionnaire) -> Questionnaire:
+    """Return the questionnaire in the words for the judge's role."""
+    return questionnaire.in_third_person if configuration.role.third_person else questionnaire
+
+
 def build_asked(configuration: Configuration, questionnaire: Questionnaire, material: Material) -> Asked:
     """Return what the plain judge is asked, in the language of the variant."""
     language = probes.prompt_language(configuration.variant, material.language)
     return Asked(
         instrument=questionnaire.id,
         turns=material.turns,
-        items=judged_items(questionnaire, language),
+        items=judged_items(worded_for(configuration, questionnaire), language),
         language=language,
         spoken=material.language,
         supporter=material.run.model,

@@ -7,9 +7,10 @@ from typing import Any
 
 from dialogue import redaction
 from dialogue.judges import probes, schemas
+from dialogue.judges.roles import SEEKER, Role
 from dialogue.judges.strategies import get_strategy
 from dialogue.languages import CODES
-from dialogue.prompts import DEFAULTS, Prompts
+from dialogue.prompts import DEFAULTS, Prompts, StandingText
 from dialogue.providers.base import ModelSettings, copy_settings
 from studies.design.spec import ArmSpec, StudySpec
 
@@ -38,6 +39,15 @@ class Configuration:
         """Return the code of its Rater. What is asked otherwise is another rater."""
         return f"{self.judge.key}{probes.SIGN}{self.variant}" if self.variant else self.judge.key
 
+    @property
+    def role(self) -> Role:
+        """Return as whom the judge rates."""
+        return self.judge.role
+
+    def get_standing_text(self, language: str) -> StandingText:
+        """Return the standing text of the judge's role and strategy."""
+        return get_strategy(self.strategy).get_standing_text(language, self.prompts, self.role.prompt)
+
     def with_variant(self, variant: str) -> "Configuration":
         return replace(self, variant=variant)
 
@@ -58,11 +68,12 @@ class Configuration:
         """Return the same value for the same questions to the same model."""
         settings = self.settings()
         model = settings.identity()
-        strategy = get_strategy(self.strategy)
-        versions = [strategy.get_standing_text(language, self.prompts).label for language in CODES]
+        versions = [self.get_standing_text(language).label for language in CODES]
         versions += [self.prompts.get("repair", language).label for language in CODES]
         if self.variant:
             versions.append(probes.get_version())
+        if self.role != SEEKER:  # judges from before there were roles keep their hash
+            versions.append(f"role/{self.role.name}")
         versions += get_sending_versions(self.judge, redacts=self.redacts)
         return digest([self.rater, self.strategy, self.variant, model, settings.request_options(), versions])
 

@@ -358,6 +358,8 @@ class Migration(migrations.Migration):
                 ('is_rating', models.BooleanField(default=False)),
                 ('first_turn', models.PositiveIntegerField(blank=True, help_text='A rating is about the turns from here', null=True)),
                 ('last_turn', models.PositiveIntegerField(blank=True, help_text="to here: the last turn whose reply had been on the rater's screen.", null=True)),
+                ('role', models.CharField(blank=True, help_text='As whom a judge rated, as in exported files.', max_length=20)),
+                ('prompt', models.CharField(blank=True, help_text='The standing text by which a model was asked, and its hash.', max_length=200)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
                 ('submitted_at', models.DateTimeField(auto_now_add=True)),
                 ('rater', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='responses', to='studies.rater')),

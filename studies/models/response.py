@@ -48,6 +48,10 @@ class Response(models.Model):
     last_turn = models.PositiveIntegerField(
         null=True, blank=True, help_text="to here: the last turn whose reply had been on the rater's screen."
     )
+    role = models.CharField(max_length=20, blank=True, help_text="As whom a judge rated, as in exported files.")
+    prompt = models.CharField(
+        max_length=200, blank=True, help_text="The standing text by which a model was asked, and its hash."
+    )
     started_at = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(auto_now_add=True)
 

@@ -21,7 +21,7 @@ from studies.models import Answer, ArmRun, Participation, Rater, Response
 from studies.models.response import RaterKind
 
 RESPONSE_COLUMNS = ("rater_id", "run_id", "instrument", "moment", "turn", "replicate", "version", "language",
-                    "is_rating", "first_turn", "last_turn", "submitted_at")  # fmt: skip
+                    "is_rating", "first_turn", "last_turn", "role", "prompt", "submitted_at")  # fmt: skip
 ANSWER_COLUMNS = ("response_id", "item", "value", "text", "missing_reason", "seconds", "reason")
 RATING_KINDS = ("rating_scale",)
 RATER_KINDS = {"participant": RaterKind.SEEKER, "counsellor": RaterKind.EXPERT, "reviewer": RaterKind.REVIEWER}
@@ -105,7 +105,8 @@ def store_response(
 
 @dataclass(frozen=True)
 class GivenResponse:
-    """One questionnaire, answered about a conversation. `turns` as in `store_response`."""
+    """One questionnaire, answered about a conversation. `turns` as in `store_response`; `role` of a judge, and `prompt`
+    of any model, as exported."""
 
     questionnaire: Questionnaire
     answers: Sequence[AnswerValue]
@@ -115,6 +116,8 @@ class GivenResponse:
     replicate: int
     language: str
     turns: tuple[int, int] | None
+    role: str = ""
+    prompt: str = ""
 
     @property
     def place(self) -> tuple[int, str, str, int, int]:
@@ -122,7 +125,8 @@ class GivenResponse:
 
     def row(self) -> tuple[Any, ...]:
         asked = self.questionnaire
-        return *self.place, asked.version, self.language, is_rating(asked), *(self.turns or (None, None))
+        turns = self.turns or (None, None)
+        return *self.place, asked.version, self.language, is_rating(asked), *turns, self.role, self.prompt
 
 
 def store_responses(rater: Rater, given: Sequence[GivenResponse]) -> None:

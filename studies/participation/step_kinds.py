@@ -72,6 +72,11 @@ class Visit:
         """Return the seconds that each item took, by its key, if the study records them."""
         return seconds_in(self.request.POST) if self.spec.records_timings() else {}
 
+    def worded(self, questionnaire: Questionnaire) -> Questionnaire:
+        """Return it in the words for this person: only participants are the seeker themselves."""
+        is_seeker = self.participation.track == Participation.Track.PARTICIPANT
+        return questionnaire if is_seeker else questionnaire.in_third_person
+
     def item_seed(self, questionnaire: Questionnaire) -> str:
         """Return the seed of the order in which this person sees the items; empty where it is the instrument's own."""
         shuffled = self.spec.display.get("shuffle_items") and is_rating(questionnaire)

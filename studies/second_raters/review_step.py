@@ -138,11 +138,12 @@ def give_back(visit: Visit, review: Review) -> None:
 
 
 def scale_of(review: Review) -> Questionnaire:
-    """Return the questionnaire that is due; of a vignette its scores alone: nobody would read the closing remark."""
+    """Return the questionnaire that is due, in the words for somebody who is not the seeker; of a vignette its scores
+    alone: nobody would read the closing remark."""
     if review.vignette:
-        scale = load(vignette(review.vignette).instrument)
+        scale = load(vignette(review.vignette).instrument).in_third_person
         return replace(scale, items=scale.rated_items(), comment=None)
-    return load(reviews.instrument_due(review))
+    return load(reviews.instrument_due(review)).in_third_person
 
 
 def place_of(review: Review) -> str:

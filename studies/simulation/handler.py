@@ -13,6 +13,7 @@ from dialogue.judges.strategies.state_aware import StateAware
 from dialogue.judges.strategies.user_aware import UserAware
 from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
 from dialogue.models.conversation import EndReason, SeekerKind
+from dialogue.prompts import StandingText, mark_digest
 from dialogue.providers.base import TOO_LONG, ProviderError
 from dialogue.providers.registry import model_for
 from dialogue.seekers import gates, prompts
@@ -197,8 +198,7 @@ class SimulationHandler:
         items = judged_items(load(instrument), talk.language)
         thoughts = zip(known.turns, known.thoughts, strict=True)
         states = [InnerState(turn.number, *vars(thought).values()) for turn, thought in thoughts if thought]
-        own = self.setup.prompts
-        standing = own.get(own.choose("seeker_evaluator", "judge"), talk.language)
+        own, standing = self.setup.prompts, self.get_evaluator_text(talk.language)
         messages = judge_messages(
             known.turns, items, language=talk.language, profile=talk.profile, states=states, standing=standing
         )
@@ -214,6 +214,11 @@ class SimulationHandler:
         )
         ask = talk.caller.bind(question)
         return (await asking.ask_judgement(ask, messages, items, language=talk.language, prompts=own)).scores
+
+    def get_evaluator_text(self, language: str) -> StandingText:
+        """Return the standing text by which a seeker is asked to look back."""
+        own = self.setup.prompts
+        return own.get(own.choose("seeker_evaluator", "judge"), language)
 
     def find_faults(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
         """Yield the seeker's faults that rules find."""
@@ -268,6 +273,8 @@ class SimulationHandler:
 
     def list_responses(self, one: Made) -> Iterator[GivenResponse]:
         assert one.run.conversation is not None  # noqa: S101 - made by `opened`
+        language = one.run.conversation.language
+        standing = self.get_evaluator_text(language)
         for instrument, scores in one.ratings.items():
             yield GivenResponse(
                 questionnaire=load(instrument),
@@ -276,8 +283,9 @@ class SimulationHandler:
                 moment="final",
                 turn=0,
                 replicate=1,
-                language=one.run.conversation.language,
+                language=language,
                 turns=one.turns,
+                prompt=mark_digest(standing.label, standing),
             )
 
 

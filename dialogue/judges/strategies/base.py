@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, Note, judge_messages
-from dialogue.prompts import DEFAULTS, FOLDER, Prompts, StandingText
+from dialogue.prompts import DEFAULTS, FOLDER, JUDGE, Prompts, StandingText
 from dialogue.providers.base import Message
 
 
@@ -23,7 +23,7 @@ class Strategy:
     needs_states = False  # a Thinker writes down what is missing before the judge is asked
     fields: Sequence[str] = ()  # the parts of profile and inner states that can be left out one at a time
     redacts = False  # identifying words are always removed, not only when the judge asks for it
-    prompt = "judge"  # the standing text is the file PROMPT.LANGUAGE.txt in `folder`
+    prompt = JUDGE  # the standing text is the file PROMPT.LANGUAGE.txt in `folder`
     folder: Path = FOLDER
 
     def build_messages(
@@ -53,8 +53,14 @@ class Strategy:
             standing=standing or self.get_standing_text(language),
         )
 
-    def get_standing_text(self, language: str, prompts: Prompts = DEFAULTS) -> StandingText:
-        """Return the study's `judge_NAME` for this strategy, else the text of `prompt`, the study's or our own."""
+    def get_standing_text(self, language: str, prompts: Prompts = DEFAULTS, role: str = JUDGE) -> StandingText:
+        """Return the study's `judge_NAME` for this strategy, else the text of `prompt`, the study's or our own.
+
+        `role`: the prompt of the judge's role. One that is not `judge`, the seeker's, serves all strategies that have
+        no prompt of their own.
+        """
+        if role != JUDGE and self.prompt == JUDGE:
+            return prompts.get(role, language)
         return prompts.get(prompts.choose(f"judge_{self.name}", self.prompt), language, self.folder)
 
 

@@ -35,6 +35,12 @@ COLUMNS = (
         if one != FIRST
     ),
     text("meaning", "in English; of an item its wording, of a scale the items that it is the mean of"),
+    text(
+        "third_person",
+        "of an item: its wording in English for raters who are not the seeker (second raters, counsellors, and judges "
+        "with another role than seeker); empty where there is one wording for everybody",
+    ),
+    text("third_person_values", "the words along its scale in that wording; empty where they are those of values"),
 )
 HEADER = tuple(column.name for column in COLUMNS)
 
@@ -53,6 +59,8 @@ class Entry:
     instructed: str
     labels: Mapping[str, str]
     meaning: str
+    third_person: str = ""
+    third_person_values: str = ""
 
     def row(self) -> tuple[Any, ...]:
         labels = {f"label_{code}": self.labels.get(code, "") for code in CODES}
@@ -85,7 +93,7 @@ def _of_column(file: str, column: Column) -> Entry:
 
 def _items(questionnaire: Questionnaire) -> Iterator[Entry]:
     for item in questionnaire.items:
-        label = item.label or item.text
+        label, other = item.label or item.text, item.in_third_person
         yield Entry(
             file=f"{questionnaire.id}.json",
             column=item.key,
@@ -97,6 +105,8 @@ def _items(questionnaire: Questionnaire) -> Iterator[Entry]:
             instructed="" if item.instructed is None else str(item.instructed),
             labels=label,
             meaning=f"{item.text[FIRST.code]} (reversed in its scale)" if item.reverse else item.text[FIRST.code],
+            third_person=other.text[FIRST.code] if other else "",
+            third_person_values=_values(other) if other and other.options != item.options else "",
         )
     if comment := questionnaire.comment:
         meaning = comment[FIRST.code]

@@ -144,6 +144,7 @@ def build_sample(response: Response, around: Around) -> Sample:
             "judge": judge,
             "variant": variant_of(response.rater.code),
             "strategy": response.rater.strategy,
+            "role": response.role,
             "replicate": response.replicate,
             "missing": {answer.item: answer.missing_reason for answer in answers if answer.value is None},
             **sum_usage(calls),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import Avg, BooleanField, Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
+from dialogue.judges.roles import BY_CODE
 from dialogue.languages import CODES
 from dialogue.models import Call, InnerState, JobItem, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
@@ -504,6 +505,20 @@ RATINGS = (
     text("reason", "why this score, where the rater said so"),
     integer(
         "item_position", "in which place of its page the item stood, from 1; empty of judges and imports", "position"
+    ),
+    text(
+        "role",
+        "of a judge: as whom it rated. As seeker it read the items in the first person; as evaluator (from outside) "
+        "and as third_person (role = rubric) in the third. Empty of imports without it, and for people: seekers read "
+        "the first person, experts and reviewers the third",
+        "response__role",
+        tuple(BY_CODE),
+    ),
+    text(
+        "prompt",
+        "of a model's answers: the standing text by which it was asked, with its version as in prompt_version of "
+        "calls.csv, and after # the beginning of its SHA-256; empty for people",
+        "response__prompt",
     ),
 )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import F, QuerySet
 
+from dialogue.judges.roles import ROLES, SEEKER
 from dialogue.models import JobItem
 from studies.data.exports.columns import Filter, conversation_of, last_turn_of, participant_of
 from studies.instruments.loading import load
@@ -48,6 +49,7 @@ def get_failed_items(study: Study, only: Filter) -> QuerySet[JobItem, dict[str, 
         "replicate",
         "failure",
         "done_at",
+        judged_as=F("job__plan__judge__extra__role"),
         arm=F("conversation__run__arm"),
         condition=F("conversation__run__condition"),
         code=conversation_of("conversation__run__"),
@@ -93,4 +95,5 @@ def build_rows(item: dict[str, Any], rater: Rater) -> Iterator[dict[str, Any]]:
             "turn": asked["turn"] or item["last_turn"],
             "missing_reason": item["failure"],
             "rated_at": item["done_at"],
+            "role": ROLES[item["judged_as"] or SEEKER.name].code,
         }

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from django.db import transaction
 
+from dialogue.judges import probes
+from dialogue.judges.roles import BY_CODE
 from studies.data.exports.columns import conversation_of
 from studies.data.exports.tables import MOMENTS, RATINGS
 from studies.data.imports.faults import Faults
@@ -18,7 +20,7 @@ from studies.models import Answer, Rater, Response, Study
 from studies.models.response import RaterKind
 
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
-OPTIONAL = ("moment", "turn", "strategy", "replicate", "missing_reason", "reason")
+OPTIONAL = ("moment", "turn", "strategy", "replicate", "missing_reason", "reason", "role", "prompt")
 # An exported ratings.csv can be imported as it is; what it says of a conversation is known from the conversation, and
 # what was measured while somebody rated stays with the study that measured it.
 IGNORED = tuple(column.name for column in RATINGS if column.name not in (*NEEDED, *OPTIONAL))
@@ -28,6 +30,7 @@ LIMITS = {
     "instrument": Response._meta.get_field("instrument").max_length,
     "item": Answer._meta.get_field("item").max_length,
     "missing_reason": Answer._meta.get_field("missing_reason").max_length,
+    "prompt": Response._meta.get_field("prompt").max_length,
 }
 AT_ONCE = 5000  # answers written together
 
@@ -58,6 +61,13 @@ class Score(NamedTuple):
         return self != (None, "", "")
 
 
+class Told(NamedTuple):
+    """How a model was asked; empty of people, and where the file does not say it."""
+
+    role: str
+    prompt: str
+
+
 Scores = dict[Of, dict[str, Score]]
 
 
@@ -83,8 +93,16 @@ def import_ratings(
         Study.objects.select_for_update().get(pk=study.pk)  # one import at a time: two would add the same ratings
         known = ratings_of(study)
         new: Scores = defaultdict(dict)
+        asked: dict[Of, Told] = {}
+        roles = get_roles(study)
         already_there = not_answered_yet = 0
-        for line, of, item, score in read_ratings(path, runs, faults, as_is=as_is):
+        for line, of, item, score, told in read_ratings(path, runs, faults, as_is=as_is):
+            key = get_key(of.rater) if of.kind == RaterKind.JUDGE else ""
+            told = told._replace(role=told.role or roles.get(key, ""))
+            if told.role and roles.setdefault(key, told.role) != told.role:
+                faults.add(line, f"role: the judge {key!r} is {roles[key]!r} elsewhere: give each role its own rater")
+                continue
+            asked.setdefault(of, told)
             earlier = known.get(of, {}).get(item) or new[of].get(item)
             if not score.is_given():
                 not_answered_yet += 1
@@ -95,7 +113,7 @@ def import_ratings(
             else:
                 faults.add(line, f"score: this rating has {format_score(earlier)} already, not {format_score(score)}")
         faults.refuse_any()
-        add(study, new, on_done)
+        add(study, new, asked, on_done)
     scores = [score for items in new.values() for score in items.values()]
     return Outcome(len(scores), already_there, sum(score.value is None for score in scores), not_answered_yet)
 
@@ -104,23 +122,35 @@ def format_score(score: Score) -> str:
     return "no score" if score.value is None else f"{score.value:g}"
 
 
+def get_key(rater: str) -> str:
+    """Return the judge's key, without the variant."""
+    return rater.partition(probes.SIGN)[0]
+
+
+def get_roles(study: Study) -> dict[str, str]:
+    """Return the role of each judge that has answered, by its key."""
+    judged = Response.objects.filter(rater__study=study, rater__kind=RaterKind.JUDGE, is_rating=True)
+    rows = judged.exclude(role="").order_by().values_list("rater__code", "role").distinct()
+    return {get_key(code): role for code, role in rows}
+
+
 def read_ratings(
     path: Path, runs: Mapping[str, int], faults: Faults, *, as_is: bool
-) -> Iterator[tuple[int, Of, str, Score]]:
+) -> Iterator[tuple[int, Of, str, Score, Told]]:
     """Yield each row without a fault, with the line on which it begins."""
     instructed, scales = instructed_items(), ScaleCheck()
     for row in read_rows(path, Header(NEEDED, OPTIONAL, IGNORED), LIMITS, faults):
         value, missing = score_of(row), row.text("missing_reason")
         if value is not None and missing:
             row.fault("missing_reason", "there is a score, so nothing is missing")
-        of = place_of(row, runs)
+        of, told = place_of(row, runs), Told(role_of(row), row.text("prompt"))
         item = row.require("item")
         if (of.instrument, item) in instructed:
             row.fault("item", f"{item!r} tells people what to answer, so it is no rating")
         elif not as_is:
             scales.check(row, of.instrument, item, value)
         if row.sound:
-            yield row.line, of, item, Score(value, missing, row.text("reason"))
+            yield row.line, of, item, Score(value, missing, row.text("reason")), told
 
 
 def place_of(row: Row, runs: Mapping[str, int]) -> Of:
@@ -145,6 +175,13 @@ def strategy_of(row: Row) -> str:
     if strategy and row.texts["rater_kind"] != RaterKind.JUDGE:
         row.fault("strategy", f"{strategy!r}: only judges have one")
     return strategy
+
+
+def role_of(row: Row) -> str:
+    role = row.choice("role", ("", *BY_CODE))
+    if role and row.texts["rater_kind"] != RaterKind.JUDGE:
+        row.fault("role", f"{role!r}: only judges have one")
+    return role
 
 
 def score_of(row: Row) -> float | None:
@@ -180,9 +217,9 @@ RESPONSE_PLACE = (
 PLACE = tuple(f"response__{column}" for column in RESPONSE_PLACE)
 
 
-def add(study: Study, scores: Scores, on_done: Callable[[int], None]) -> None:
+def add(study: Study, scores: Scores, asked: Mapping[Of, Told], on_done: Callable[[int], None]) -> None:
     wanted = [of for of, items in scores.items() if items]
-    responses = responses_for(study, wanted)
+    responses = responses_for(study, wanted, asked)
     answers = [
         Answer(response_id=responses[of], item=item, **score._asdict())
         for of in wanted
@@ -193,7 +230,7 @@ def add(study: Study, scores: Scores, on_done: Callable[[int], None]) -> None:
         on_done(len(answers[start : start + AT_ONCE]))
 
 
-def responses_for(study: Study, wanted: Sequence[Of]) -> dict[Of, int]:
+def responses_for(study: Study, wanted: Sequence[Of], asked: Mapping[Of, Told]) -> dict[Of, int]:
     """Return the ids of the responses; those that are missing are created."""
     rows = Response.objects.filter(rater__study=study, run__isnull=False).values_list(*RESPONSE_PLACE, "pk")
     found = {Of(*place): pk for *place, pk in rows.iterator()}
@@ -208,6 +245,7 @@ def responses_for(study: Study, wanted: Sequence[Of]) -> dict[Of, int]:
             turn=of.turn,
             replicate=of.replicate,
             is_rating=True,
+            **asked[of]._asdict(),
         )
         for of in missing
     )

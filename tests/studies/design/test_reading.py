@@ -191,7 +191,7 @@ FAULTS = [
     (
         "arms[1].extra",
         {"redact": True},
-        "arms[1].extra.redact: is a key of [[judges]] itself: redact = true beside extra",
+        "arms[1].extra.redact: is a key of [[judges]] itself: write redact beside extra",
     ),
     ("display.reveal_arm", True, 'display.reveal_arm: unknown key; did you mean "reveal_arms"?'),
     # odd types
@@ -240,7 +240,7 @@ FAULTS = [
     (
         "judges",
         [{"key": "j", "kind": "scripted", "extra": {"structured": True}}],
-        "judges[1].extra.structured: is a key of [[judges]] itself: structured = true beside extra",
+        "judges[1].extra.structured: is a key of [[judges]] itself: write structured beside extra",
     ),
     (
         "judges",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dialogue.languages import CODES
 from studies.instruments.definitions import Condition
 from studies.instruments.loading import FIXTURES, InstrumentError, instructed_items, instrument_ids, load
 from studies.instruments.scoring import score
@@ -152,6 +153,56 @@ def test_checkpoint_takes_its_scope_as_instruction():
         "en": "Think only of the last five turns.",
         "zh": "请只考虑最近五轮。",
     }
+
+
+# The wording for readers who are not the seeker
+
+
+def file_of(instrument):
+    return json.loads((FIXTURES / f"{instrument}.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("instrument", instrument_ids())
+def test_every_wording_has_the_same_keys_and_values_in_every_language(instrument):
+    first, third = load(instrument), load(instrument).in_third_person
+
+    def told(questionnaire):
+        return [
+            (item.key, item.type, item.minimum, item.maximum, item.required, [option.value for option in item.options])
+            for item in questionnaire.items
+        ]
+
+    assert (third.id, third.version, third.scales) == (first.id, first.version, first.scales)
+    assert told(third) == told(first)
+    for item in third.items:
+        texts = [item.text, *([item.definition] if item.definition else []), *(one.text for one in item.options)]
+        assert all(text[language].strip() for text in texts for language in CODES), item.key
+
+
+@pytest.mark.parametrize("instrument", [id for id in instrument_ids() if load(id).kind == "rating_scale"])
+def test_nobody_reads_you_or_i_in_the_third_person_of_a_rating_scale(instrument):
+    for item in load(instrument).in_third_person.rated_items():
+        texts = [item.text, *([item.definition] if item.definition else []), *(one.text for one in item.options)]
+        assert not any(re.search(r"\b(I|me|my|you|your)\b", text["en"]) for text in texts), item.key
+        assert not any(re.search("[您你我]", text["zh"]) for text in texts), item.key
+
+
+def test_third_person_is_what_the_file_says_and_the_rest_is_shared():
+    first, third = load("turn_checkpoint"), load("turn_checkpoint").in_third_person
+    by_key = {item["id"]: item for item in file_of("turn_checkpoint")["items"]}
+    assert third.item("willingness").text == by_key["willingness"]["third_person"]["question"]
+    assert third.item("willingness").option(1).text == {"en": "Wants to stop now", "zh": "想马上结束"}
+    assert third.item("empathetic").options == first.item("empathetic").options
+    assert third.item("inner_thought") is first.item("inner_thought")
+    assert third.instruction == first.instruction
+
+
+def test_instruction_may_be_worded_for_others_too(tmp_path):
+    words = {"en": "How was it for the seeker?", "zh": "对求助者来说怎么样？"}
+    data = file_of("turn_checkpoint") | {"third_person": {"instruction": words}}
+    (tmp_path / "turn_checkpoint.json").write_text(json.dumps(data), "utf-8")
+    first = load("turn_checkpoint", tmp_path)
+    assert (first.instruction, first.in_third_person.instruction) == (data["trigger"]["scope"], words)
 
 
 def test_interview_asks_participants_their_own_version_and_insists_on_nothing():
@@ -303,6 +354,26 @@ def set_at(*path_and_value):
         ),
         ("comprehension_check", set_at("pass_rule", "of", 0), "pass_rule.of: must be at least 1"),
         ("interview_guide", set_at("sections", 0, "minutes", "5"), "sections[1].minutes: must be a whole number"),
+        (
+            "emoharbor_10",
+            set_at("dimensions", 1, "third_person", "question", "zh", ""),
+            "dimensions[2].third_person.question.zh: is missing",
+        ),
+        (
+            "emoharbor_10",
+            set_at("dimensions", 1, "third_person", "anchors", 0, "value", 2),
+            "dimensions[2].third_person.anchors: must have the values of the item's own: 1, 2, 3, 4, 5",
+        ),
+        (
+            "emoharbor_10",
+            set_at("dimensions", 1, "third_person", "label", {}),
+            "dimensions[2].third_person.label: unknown key",
+        ),
+        (
+            "emoharbor_10",
+            set_at("third_person", {"instruction": {"en": "x"}}),
+            "third_person.instruction.zh: is missing",
+        ),
     ],
 )
 def test_load_names_file_and_key_of_a_fault(tmp_path, instrument, change, fault):

@@ -301,7 +301,7 @@ def test_a_chinese_reviewer_reads_the_scale_in_chinese(study):
     html = page_of(at_work(language="zh"))
 
     assert 'lang="zh-Hans"' in html
-    assert load(SCALE).item("safety").text["zh"] in html
+    assert load(SCALE).in_third_person.item("safety").text["zh"] in html
 
 
 def test_pages_ask_the_database_as_often_for_many_conversations_as_for_few(study):

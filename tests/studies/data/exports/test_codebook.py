@@ -42,6 +42,8 @@ OF_CODEBOOK = [
     "label_en",
     "label_zh",
     "meaning",
+    "third_person",
+    "third_person_values",
 ]
 
 
@@ -78,6 +80,8 @@ def test_codebook_lists_items_and_scales_under_their_instrument():
         "Don't talk a lot.",
         load("mini_ipip").item("mini_06").text["zh"],
         "Don't talk a lot. (reversed in its scale)",
+        "",
+        "",
     )
     scale, meaning = rows["E"], "Extraversion: mean of mini_01, mini_06, mini_11, mini_16"
     assert (scale.type, scale.unit, scale.labels["en"], scale.meaning) == (
@@ -94,6 +98,19 @@ def test_codebook_calls_an_item_by_its_short_name_in_both_languages():
 
     assert rows[item.key].labels == item.label
     assert rows[item.key].meaning == item.text["en"]
+
+
+def test_codebook_has_the_wording_for_raters_who_are_not_the_seeker():
+    rows = {entry.column: entry for entry in build_codebook([], [load("emoharbor_10")])}
+    named = dict(zip(OF_CODEBOOK, rows["mood_improvement"].row(), strict=True))
+
+    assert named["meaning"] == "Did your mood change for the better because of this chat?"
+    assert named["third_person"] == "Did the seeker's mood change for the better in the course of the conversation?"
+    assert named["values"].startswith("1 = I feel clearly worse.; 2 = ")
+    assert named["third_person_values"].startswith("1 = The seeker's mood got clearly worse: put off, ")
+    assert rows["consistency"].third_person == "Did the supporter stay the same throughout: tone, attitude and facts?"
+    assert rows["consistency"].third_person_values == ""
+    assert rows["overall"].third_person == ""
 
 
 @pytest.mark.parametrize("instrument", instrument_ids())

@@ -253,6 +253,8 @@ def test_ratings_say_who_what_and_about_whom():
             "seconds": 6.25,
             "reason": "",
             "item_position": 3,
+            "role": "",
+            "prompt": "",
         }
     ]
 

@@ -72,6 +72,35 @@ def test_import_makes_one_response_of_the_items_of_one_place(study: Study, tmp_p
     assert Response.objects.count() == 3
 
 
+def test_import_keeps_as_whom_a_judge_rated_and_by_which_prompt(study: Study, tmp_path: Path):
+    judged = ONE | {"rater": "gpt", "rater_kind": "judge", "strategy": "standard"}
+    told = {"role": "evaluator", "prompt": "judge_evaluator.en/1#1f0c2a9b"}
+    path = table(tmp_path, judged | told, judged | told | {"rater": "gpt~padding"}, judged | {"conversation": "'=c2"})
+
+    assert run_import(path)["added"] == 3
+    kept = Response.objects.order_by("pk").values_list("rater__code", "role", "prompt")
+    assert list(kept) == [
+        ("gpt", "evaluator", "judge_evaluator.en/1#1f0c2a9b"),
+        ("gpt~padding", "evaluator", "judge_evaluator.en/1#1f0c2a9b"),
+        ("gpt", "evaluator", ""),  # the file is silent, and a judge has one role
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"role": "rubric"}, "role: 'rubric' is none of seeker, evaluator, third_person"),
+        ({"rater_kind": "expert", "role": "seeker", "strategy": ""}, "role: 'seeker': only judges have one"),
+        ({"role": "seeker"}, "role: the judge 'gpt' is 'evaluator' elsewhere: give each role its own rater"),
+    ],
+)
+def test_import_refuses_a_second_role_of_a_judge(study: Study, tmp_path: Path, change: dict[str, str], wrong: str):
+    judged = ONE | {"rater": "gpt", "rater_kind": "judge", "strategy": "standard", "role": "evaluator"}
+    run_import(table(tmp_path, judged))
+
+    assert faults(table(tmp_path, judged | {"item": "other"} | change)) == [f"2: {wrong}"]
+
+
 def test_import_again_adds_nothing_and_new_items_join_their_response(study: Study, tmp_path: Path):
     run_import(table(tmp_path, ONE))
 
@@ -200,8 +229,8 @@ def test_import_keeps_why_a_score_was_given(study: Study, tmp_path: Path):
             "conversation,rater,rater_kind,instrument,item,score,note",
             [
                 "1: note: unknown column; known are conversation, rater, rater_kind, instrument, item, score, moment, "
-                "turn, strategy, replicate, missing_reason, reason, participant, arm, condition, rated_at, first_turn, "
-                "last_turn, seconds, item_position"
+                "turn, strategy, replicate, missing_reason, reason, role, prompt, participant, arm, condition, "
+                "rated_at, first_turn, last_turn, seconds, item_position"
             ],
         ),
         ("conversation,rater,rater_kind,instrument,item,score,item", ["1: item: the column is there twice"]),
@@ -241,7 +270,7 @@ def test_import_takes_as_many_queries_for_three_as_for_one(
 ):
     for raters in ("a", "bcd"):
         path = table(tmp_path, *(ONE | {"rater": rater} for rater in raters))
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(12):
             import_ratings(study, path, as_is=True)
 
     assert Answer.objects.count() == 4

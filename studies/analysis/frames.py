@@ -2,16 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
 
+from dialogue.judges.roles import BY_CODE
 from studies.analysis import AnalysisError
 from studies.analysis.declared import Declared, read_contrasts
+from studies.analysis.raters import name_group
 from studies.analysis.reading import (
     amounts,
     columns_of,
@@ -36,7 +38,18 @@ SEEKER_KINDS = ("person", "counsellor", "simulated", "imported")
 END_REASONS = ("finished", "early", "walked_out", "satisfied", "cap", "safety", "technical", "withdrawn")
 MOMENTS = ("turn", "checkpoint", "final")
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
-OPTIONAL = ("participant", "arm", "condition", "strategy", "replicate", "moment", "turn", "missing_reason", "seconds")
+OPTIONAL = (
+    "participant",
+    "arm",
+    "condition",
+    "strategy",
+    "role",
+    "replicate",
+    "moment",
+    "turn",
+    "missing_reason",
+    "seconds",
+)
 OF_CONVERSATION = (
     "participant",
     "arm",
@@ -89,7 +102,8 @@ class Export:
     """The contents of an export folder.
 
     `ratings`: one row per score that was given; text columns are categories, `score` is a float. `group` is the rater
-    kind, or `judge:STRATEGY`; `seconds` is nan where not measured. `left_out`: such rows of excluded participants and
+    kind, `judge:STRATEGY`, or `judge:STRATEGY:ROLE` of judges that are not the seeker; `seconds` is nan where not
+    measured. `left_out`: such rows of excluded participants and
     of conversations that are not valid, which all other tables here are without. `ablated`: those of simulated seekers
     that were changed for an ablation, which all but `chats` are without. `conversations`: what was rated, indexed by
     conversation; columns `participant`, `arm`, `condition`, `profile`, `seeker_kind`, `card` (empty where unknown),
@@ -99,6 +113,7 @@ class Export:
     says nothing. `replies`: one row per reply of turns.csv, None where there is no such file; columns of `read_turns`,
     and `arm`, `language` (empty where unknown), `cluster`. `emotions`: one row per message of an import whose emotion
     is a number; columns FELT. `primary`: the contrasts that the study declared, those too that it declared no longer.
+    `roles`: those of judges, by key and by group.
     """
 
     folder: Path
@@ -121,6 +136,7 @@ class Export:
     invalid_conversations: int
     demonstration: bool
     primary: tuple[Declared, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     def whole(self) -> pd.DataFrame:
         """Return the chats without those of an ablation."""
@@ -186,6 +202,7 @@ def load(folder: Path) -> Export:
         invalid_conversations=len(invalid),
         demonstration=manifest.get("demonstration") is True,
         primary=read_contrasts(manifest),
+        roles=_roles_of(table),
     )
 
 
@@ -230,6 +247,8 @@ def read_ratings(path: Path) -> pd.DataFrame:
     refuse_others(path, table["rater_kind"], RATER_KINDS)
     refuse_others(path, table["condition"], (*CONDITIONS, ""))
     refuse_others(path, table["moment"], (*MOMENTS, ""))
+    refuse_others(path, table["role"], (*BY_CODE, ""))
+    table["role"] = _read_roles(path, table)
     refuse_uncounted(path, table["turn"])
     table["score"] = numbers(path, table["score"])
     table["seconds"] = amounts(path, table["seconds"])
@@ -342,10 +361,46 @@ def read_pairs(path: Path) -> pd.DataFrame:
     return table.astype(str)
 
 
+def _read_roles(path: Path, table: pd.DataFrame) -> pd.Series:
+    """Return the role of each row's judge, also in rows that leave it empty.
+
+    Raises AnalysisError where a judge has two: its key is all that tells its roles apart.
+    """
+    judges, is_judge = _judges_of(table), table["rater_kind"] == "judge"
+    said = pd.DataFrame({"judge": judges, "role": table["role"]})[is_judge & (table["role"] != "")]
+    each = said.drop_duplicates().astype(str)
+    known = dict(zip(each["judge"], each["role"], strict=True))
+    if len(known) < len(each):
+        row = each.index[each["judge"].duplicated()][0]
+        judge = each.loc[row, "judge"]
+        both = " and ".join(each.loc[each["judge"] == judge, "role"])
+        raise AnalysisError(
+            f"{path.name}:{line_of(path, row)}:role: the judge {judge} has two roles, {both}: give each its own rater"
+        )
+    roles = rename_values(judges, lambda judge: known.get(judge, "")).astype(str)
+    return roles.where(is_judge, "").astype("category")
+
+
+def _judges_of(table: pd.DataFrame) -> pd.Series:
+    """Return the key of each row's judge, without a variant."""
+    return rename_values(table["rater"], lambda code: code.partition(VARIANT)[0])
+
+
 def _groups(table: pd.DataFrame) -> pd.Series:
-    judged = (table["rater_kind"] == "judge") & (table["strategy"] != "")
-    by_strategy = "judge:" + table["strategy"].astype(str)
-    return by_strategy.where(judged, table["rater_kind"].astype(str)).astype("category")
+    parts = ["rater_kind", "strategy", "role"]
+    names = {
+        key: name_group(*map(str, key)) for key in table[parts].drop_duplicates().itertuples(index=False, name=None)
+    }
+    return pd.Series([names[key] for key in zip(*(table[part] for part in parts), strict=True)], table.index).astype(
+        "category"
+    )
+
+
+def _roles_of(table: pd.DataFrame) -> dict[str, str]:
+    """Return the roles of judges, by key and by group. Those of a group are one, or nobody tells some."""
+    judged = table.assign(judge=_judges_of(table))[(table["rater_kind"] == "judge") & (table["role"] != "")]
+    told = judged[["judge", "group", "role"]].drop_duplicates().astype(str)
+    return {name: role for *names, role in told.itertuples(index=False, name=None) for name in names}
 
 
 def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from studies.analysis.reporting.parts import Section, figures_in
 from studies.analysis.reporting.sections import sections_of
 from studies.analysis.results import Results
 from studies.analysis.tables.registry import TABLES
+from studies.analysis.tables.roles import fill_roles
 from studies.analysis.tables.table import Table
 
 REPORTS = {language.html: report_file(language) for language in LANGUAGES}
@@ -108,7 +109,7 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
     for what, found in table.compute(export, bootstrap):
         rows += found
         tell(f"{table.name}: {what}")
-    return pd.DataFrame(rows, columns=table.columns)
+    return pd.DataFrame(fill_roles(table, rows, export.roles), columns=table.columns)
 
 
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:

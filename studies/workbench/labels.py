@@ -128,11 +128,11 @@ def word(words: Words, key: str) -> str:
 
 
 def raters_name(raters: str) -> str:
-    """Return the name of raters: `judge:standard` is all judges that saw the conversation alone, `expert:E1` one
-    counsellor."""
+    """Return the name of raters: `judge:standard` is all judges that saw the conversation alone as the seeker,
+    `judge:standard:evaluator` those from outside, `expert:E1` one counsellor."""
     kind, _colon, which = raters.partition(":")
     name = word(RATERS, kind)
-    return f"{name} ({which})" if which else name
+    return f"{name} ({which.replace(':', ', ')})" if which else name
 
 
 def choices(words: Words) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from studies.analysis.reporting.naming import (
     moment_name,
     of_all,
     raters_name,
+    role_name,
     seekers_name,
     strategy_name,
 )
@@ -35,6 +36,7 @@ NAMES: Mapping[str, Callable[[str], str]] = {  # by column
     "human": raters_name,
     "humans": raters_name,
     "strategy": strategy_name,
+    "role": role_name,
     "strategy_a": strategy_name,
     "strategy_b": strategy_name,
     "condition": lambda key: condition_name(key) if key else "",

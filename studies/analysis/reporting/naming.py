@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from dialogue.judges.roles import BY_CODE
 from dialogue.judges.strategies import get_strategies
 from dialogue.languages import CODES, get_language
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, spoken_language
 from studies.analysis.pooling import ALL_ITEMS, POOLED
+from studies.analysis.raters import read_group
 from studies.analysis.tables.rater_effects import OWN
 from studies.instruments.loading import instrument_ids, load
 
@@ -133,6 +135,7 @@ COLUMNS = {  # of the tables of results, over a column of the report
     "raters": gettext_noop("Raters"),
     "replies": gettext_noop("Replies"),
     "rmse": gettext_noop("RMSE"),
+    "role": gettext_noop("Role"),
     "rows": gettext_noop("Rows"),
     "rule": gettext_noop("Rule"),
     "scores": gettext_noop("Scores"),
@@ -214,10 +217,19 @@ def _code() -> str:
 
 
 def raters_name(raters: str) -> str:
-    """Return the name of a rater kind, `judge:STRATEGY` or `KIND:RATER`."""
+    """Return the name of a rater kind, `judge:STRATEGY`, `judge:STRATEGY:ROLE` or `KIND:RATER`."""
+    group = read_group(raters)
     kind, _colon, one = raters.partition(":")
     name = _(RATERS[kind]) if kind in RATERS else kind
-    return f"{name} ({strategy_name(one)})" if kind == "judge" and one else f"{name} {one}".strip()
+    if not group.is_of_judges:
+        return f"{name} {one}".strip()
+    about = spoken_language().comma.join(filter(None, [strategy_name(group.strategy), role_name(group.role)]))
+    return f"{name} ({about})" if about else name
+
+
+def role_name(role: str) -> str:
+    """Return as whom a judge rates."""
+    return _(BY_CODE[role].label) if role in BY_CODE else role
 
 
 def strategy_name(strategy: str) -> str:

@@ -16,6 +16,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
+from studies.analysis.raters import read_group
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.scores import FINAL, mean_of_items, mean_of_raters, scores_of_raters
 from studies.analysis.tables.table import Table
@@ -46,8 +47,8 @@ METHODS = {
         "resampled; of counsellors' own conversations, counsellors"
     ),
     "judge": _(
-        "* pools all judges, kinds of seekers, conditions or languages; where there are several, final ratings also "
-        "have rows of single ones"
+        "* pools all judges of a role, kinds of seekers, conditions or languages; where there are several, final "
+        "ratings also have rows of single ones"
     ),
     "item": _("* is the mean over the items, of conversations in which all were scored; of final ratings"),
 }
@@ -125,8 +126,8 @@ def _split(
     scores: pd.DataFrame, judges: list[str], kinds: list[tuple[str, str]], languages: list[str]
 ) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Yield (PARTS and strategy, the scores of these), all together first; a part without scores is left out."""
-    group = str(scores["group"].iloc[0])
-    is_judge, strategy = group.startswith("judge"), group.partition(":")[2]
+    group = read_group(str(scores["group"].iloc[0]))
+    is_judge, strategy = group.is_of_judges, group.strategy
     for judge, kind, language in product([POOLED, *judges], [None, *kinds], [POOLED, *languages]):
         seekers, condition = kind or (POOLED, POOLED)
         part = {"judge": judge if is_judge else "", "seekers": seekers, "condition": condition, "language": language}

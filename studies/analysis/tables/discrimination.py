@@ -16,6 +16,7 @@ from studies.analysis.measures.ranks import concordance, concordance_interval
 from studies.analysis.measures.variance import two_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import POOLED
+from studies.analysis.raters import read_group
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair, t_test
 from studies.analysis.tables.effects import with_bounds
@@ -73,7 +74,7 @@ COLUMNS = [
     "strategy",
 ]
 METHODS = {
-    "judge": _("* pools all judges of a strategy; where there are several, each also has rows of its own"),
+    "judge": _("* pools all judges of a strategy in one role; where there are several, each also has rows of its own"),
     "msr": _(
         "EmoHarbor's equations 9 to 11: variance of the models' means (over M) by the mean variance within a model "
         "(over U - 1), of the users that met every model"
@@ -135,7 +136,7 @@ def judges_of(raters: str) -> str:
 def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
     complete = item.complete().values()
     users, left_out = len(complete), len(item.scores) - len(complete)
-    row = Row(**item.of, judge=judge, strategy=item.of["raters"].partition(":")[2])
+    row = Row(**item.of, judge=judge, strategy=read_group(item.of["raters"]).strategy)
     row.values |= {"users": users, "models": len(item.arms), "clusters": len(item.scores), "n": item.n_conversations()}
     row.values |= {"test": TEST, "correction": CORRECTION}
     if users:

@@ -20,13 +20,13 @@ ALL = "*"  # the mean over an instrument's items
 
 
 def judged_rows(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Return judges' rows as text: JUDGE, `variant` (empty for the judge as it is), SCALE, UNIT and `replicate`.
+    """Return judges' rows as text: JUDGE, `role`, `variant`, SCALE, UNIT and `replicate`.
 
-    `score` is as it was.
+    `variant` is empty for the judge as it is, and `score` is as it was.
     """
     judged = ratings[ratings["rater_kind"] == "judge"]
     codes = [str(code).partition(VARIANT) for code in judged["rater"]]
-    texts = judged[["strategy", *SCALE, *UNIT, "replicate"]].astype(str)
+    texts = judged[["strategy", "role", *SCALE, *UNIT, "replicate"]].astype(str)
     keys, variants = [key for key, _, _ in codes], [variant for _, _, variant in codes]
     return texts.assign(judge=keys, variant=variants, score=judged["score"])
 

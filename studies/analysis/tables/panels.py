@@ -1,4 +1,4 @@
-"""panels.csv: all judges of one strategy as a panel, by three rules, beside its members and without each of them."""
+"""panels.csv: all judges of one strategy and role as a panel, by three rules, beside its members and without each."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -55,30 +55,31 @@ Rule = Callable[[Array], float]
 
 
 def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (strategy, its rows).
+    """Yield (strategy and role, its rows).
 
     `n` of `units` (conversations; at `turn` and `checkpoint` ratings in them) have a verdict; `failed` counts the
     members' answers that are missing. `judge`: the one that is left out, or the best.
     """
     answers = pd.concat([judged_rows(export.ratings), judged_rows(export.unscored)])
     people = _people(export.ratings)
-    for strategy, asked in answers.groupby("strategy"):
+    for (strategy, role), asked in answers.groupby(["strategy", "role"]):
+        name = f"{strategy} {role}".strip()
         if asked["judge"].nunique() < LEAST:
-            yield str(strategy), [_no_panel(str(strategy))]
+            yield name, [_no_panel(str(strategy), str(role))]
             continue
         rows: list[dict[str, Any]] = []
         for (instrument, moment), of_instrument in asked.groupby(["instrument", "moment"]):
             members = sorted(of_instrument["judge"].unique())
             for item, rated in of_instrument.groupby("item"):
-                of = {"strategy": strategy, "instrument": instrument, "moment": moment, "item": item}
+                of = {"strategy": strategy, "role": role, "instrument": instrument, "moment": moment, "item": item}
                 panel = Panel(rated, members, export, bootstrap)
                 humans = people.get(tuple(of[name] for name in SCALE), {})
                 rows += panel.rows({name: str(value) for name, value in of.items()}, humans)
-        yield str(strategy), rows
+        yield name, rows
 
 
-def _no_panel(strategy: str) -> dict[str, Any]:
-    row = Row(strategy=strategy, rule="", judge="", instrument="", item="", moment="", members=1, human="")
+def _no_panel(strategy: str, role: str) -> dict[str, Any]:
+    row = Row(strategy=strategy, role=role, rule="", judge="", instrument="", item="", moment="", members=1, human="")
     row.leave_out(*ALPHAS, "percent_agreement", "pearson", "low", "high", because=Note("one_judge"))
     return row.cells()
 
@@ -96,7 +97,7 @@ def _people(ratings: pd.DataFrame) -> Mapping[Any, Mapping[str, pd.Series]]:
 
 
 class Panel:
-    """The judges of one strategy on one item. `scores`: UNIT × members, nan where one gave none."""
+    """The judges of one strategy and role on one item. `scores`: UNIT × members, nan where one gave none."""
 
     def __init__(self, rated: pd.DataFrame, members: list[str], export: Export, bootstrap: Bootstrap) -> None:
         means = rated.groupby([*UNIT, "judge"])["score"].mean().unstack("judge")

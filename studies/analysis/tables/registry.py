@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from studies.analysis.tables.roles import with_role
 from studies.analysis.tables.table import Table
 
 MODULES = (
@@ -44,11 +45,14 @@ TABLES: list[Table] = []
 
 
 def register(*tables: Table) -> None:
-    """Add tables, to be computed after those before them. Raises `ValueError` where a name is taken."""
+    """Add tables, to be computed after those before them; those with judges get a column `role`.
+
+    Raises `ValueError` where a name is taken.
+    """
     for table in tables:
         if table.name in {known.name for known in TABLES}:
             raise ValueError(f"there is a table {table.name} already")
-        TABLES.append(table)
+        TABLES.append(with_role(table))
 
 
 for _module in MODULES:

@@ -24,7 +24,10 @@ def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> It
         of = {"judge": str(judge), "strategy": str(strategy), "variant": SELF_PREFERENCE, "statistic": INTERACTION}
         own = makers.get(str(judge), "")
         kin = rows["conversation"].map(supporters).fillna("") if own else pd.Series("", index=rows.index)
-        others = [name for name, maker in makers.items() if maker and maker != own]
+        role = export.roles.get(str(judge), "")
+        others = [
+            name for name, maker in makers.items() if maker and maker != own and export.roles.get(name, "") == role
+        ]
         of_others = plain[(plain["strategy"] == strategy) & plain["judge"].isin(others)]
         if why := _why_no_preference(own, set(kin) - {""}, of_others):
             row = Row(**of, instrument="", moment="", item=ALL, n=0, clusters=0)

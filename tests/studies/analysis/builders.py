@@ -12,7 +12,7 @@ from studies.analysis.notes import in_english
 
 COLUMNS = (
     "conversation,participant,arm,condition,rater,rater_kind,strategy,replicate,instrument,item,moment,turn,score,"
-    "missing_reason,rated_at"
+    "missing_reason,rated_at,role"
 )
 
 Ratings = Iterable[Mapping[str, Any]]

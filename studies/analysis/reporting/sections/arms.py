@@ -5,12 +5,14 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from dialogue.judges.roles import BY_CODE, SEEKER
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
+from studies.analysis.raters import read_group
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
@@ -213,12 +215,13 @@ def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> p
 
     Where items differ, the lowest and the highest. Empty where coverage.csv does not tell.
     """
-    kind, _colon, strategy = raters.partition(":")
-    columns = ["strategy", "raters", "statistic", "arm", *ITEM, "estimate", "n"]
+    group, others = read_group(raters), set(BY_CODE) - {SEEKER.code}
+    columns = ["strategy", "role", "raters", "statistic", "arm", *ITEM, "estimate", "n"]
     rows = coverage.reindex(columns=columns).merge(of[ITEM].drop_duplicates().astype(str), on=ITEM)
-    of_judges = (rows["statistic"] == "missing_share") & (rows["strategy"] == strategy)
-    of_people = (rows["statistic"] == "skipped_share") & (rows["raters"] == kind)
-    asked = rows[of_judges if kind == "judge" else of_people]
+    in_role = rows["role"].map(lambda role: role if role in others else "") == group.role
+    of_judges = (rows["statistic"] == "missing_share") & (rows["strategy"] == group.strategy) & in_role
+    of_people = (rows["statistic"] == "skipped_share") & (rows["raters"] == group.kind)
+    asked = rows[of_judges if group.is_of_judges else of_people]
     asked = asked.assign(scored=(asked["n"] * (1 - asked["estimate"])).astype(float).round())
     return asked.groupby(["arm", "item"])[["scored", "n"]].sum().groupby("arm").agg(span)
 

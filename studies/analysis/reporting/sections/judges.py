@@ -53,10 +53,11 @@ def panels(results: Results) -> Section | None:
 
 
 def medians_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the medians of strategy × rule × kind of people, without the panels that leave a judge out."""
+    """Return the medians of strategy × role × rule × kind of people, without the panels that leave a judge out."""
     known = table[(table["human"].fillna("") != "") & table["pearson"].notna()]
     known = known[(known["judge"].fillna("") == "") | (known["rule"] == BEST)]
-    groups = known.groupby(["human", "strategy", "rule"])["pearson"].agg(["median", "min", "max", "size"])
+    roles = ["role"] if known["role"].nunique() > 1 else []
+    groups = known.groupby(["human", "strategy", *roles, "rule"])["pearson"].agg(["median", "min", "max", "size"])
     return groups.rename(columns={"size": "items"}).reset_index()
 
 

@@ -61,6 +61,10 @@ class Preview:
             **(get_ledger_note(self.prompts[0].redacted) if self.prompts else {}),
         }
 
+    def role(self) -> str:
+        """Return as whom the judge would rate."""
+        return _(self.configuration.role.label)
+
     def receiver(self) -> str:
         """Return who would get the prompt."""
         judge = self.configuration.judge

@@ -293,3 +293,13 @@ def test_extra_that_a_study_file_cannot_hold_is_a_mistake_in_the_form(extra, des
     assert change(desk, amber(study), extra=extra) == [
         "An object without null values: a study file cannot express null."
     ]
+
+
+def test_role_of_a_judge_that_there_is_not_is_a_mistake_in_the_form(desk, study):
+    judge = study.current().judges.get(key="demo")
+    assert change(desk, judge, extra='{"role": "evaluator"}') is None
+    assert change(desk, judge, extra='{"role": "critic"}') == [
+        'judges[1].role: "critic" is none of seeker, evaluator, rubric'
+    ]
+    judge.refresh_from_db()
+    assert judge.extra == {"role": "evaluator"}

@@ -488,6 +488,20 @@ RATINGS = (
         "when it was stored, or failed; of an import the time of the import",
         "response__submitted_at",
     ),
+    text(
+        "role",
+        "of a judge: as whom it rated. As seeker it read the items in the first person; as evaluator (from outside) "
+        "and as third_person (role = rubric) in the third. Empty of imports without it, and for people: seekers read "
+        "the first person, experts and reviewers the third",
+        "response__role",
+        tuple(BY_CODE),
+    ),
+    text(
+        "prompt",
+        "of a model's answers: the standing text by which it was asked, with its version as in prompt_version of "
+        "calls.csv, and after # the beginning of its SHA-256; empty for people",
+        "response__prompt",
+    ),
     integer(
         "first_turn",
         "the first of the turns that the rating was given on; of a judge: the first that it was shown; empty where it "
@@ -505,20 +519,6 @@ RATINGS = (
     text("reason", "why this score, where the rater said so"),
     integer(
         "item_position", "in which place of its page the item stood, from 1; empty of judges and imports", "position"
-    ),
-    text(
-        "role",
-        "of a judge: as whom it rated. As seeker it read the items in the first person; as evaluator (from outside) "
-        "and as third_person (role = rubric) in the third. Empty of imports without it, and for people: seekers read "
-        "the first person, experts and reviewers the third",
-        "response__role",
-        tuple(BY_CODE),
-    ),
-    text(
-        "prompt",
-        "of a model's answers: the standing text by which it was asked, with its version as in prompt_version of "
-        "calls.csv, and after # the beginning of its SHA-256; empty for people",
-        "response__prompt",
     ),
 )
 

@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, discard_changes
 from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
+from dialogue.judges.roles import SEEKER
 from dialogue.judges.schemas import RESPONSE_FORMAT
 from dialogue.judges.strategies import get_strategies, get_strategy
 from dialogue.providers.base import PARAMETERS
@@ -43,7 +44,13 @@ class Command(JudgingCommand):
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
-        parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
+        parser.add_argument(
+            "--judge",
+            required=True,
+            metavar="KEY",
+            help="a judge of the study file. It rates in the role that stands there: as the seeker, as an outside "
+            "evaluator, or by the third-person rubric (see docs/judges.md)",
+        )
         parser.add_argument("--strategy", required=True, choices=get_strategies())
         parser.add_argument(
             "--moments",
@@ -202,6 +209,8 @@ def preview_lines(preview: Preview) -> Iterator[str]:
     parameters = ", ".join(f"{name} {everything[name]}" for name in PARAMETERS)
     for prompt in preview.prompts:
         yield f"# {preview.place.name()}: {prompt.version} to {preview.receiver()} ({parameters})"
+        if preview.configuration.role != SEEKER:
+            yield f"# It rates {preview.configuration.role.label}."
         yield from (f"# It would not be sent. {obstacle}" for obstacle in preview.obstacles)
         if preview.unthought:
             yield f"# {preview.unthought} turns have no inner state yet: the judge's Thinker would be asked first."
@@ -222,6 +231,7 @@ def fields_by_strategy() -> str:
 def as_summary(preview: Preview) -> dict[str, Any]:
     return {
         **preview.place._asdict(),
+        "role": preview.configuration.role.code,
         "receiver": preview.receiver(),
         "parameters": preview.parameters(),
         "obstacles": list(preview.obstacles),

@@ -239,6 +239,17 @@ FAULTS = [
     ("judges", [{"key": "j", "kind": "scripted", "structured": "yes"}], "judges[1].structured: must be true or false"),
     (
         "judges",
+        [{"key": "j", "kind": "scripted", "role": "evaluater"}],
+        'judges[1].role: "evaluater" is none of seeker, evaluator, rubric; did you mean "evaluator"?',
+    ),
+    (
+        "judges",
+        [{"key": "j", "kind": "scripted", "extra": {"role": "rubric"}}],
+        "judges[1].extra.role: is a key of [[judges]] itself: write role beside extra",
+    ),
+    ("arms[1].role", "rubric", "arms[1].role: unknown key"),
+    (
+        "judges",
         [{"key": "j", "kind": "scripted", "extra": {"structured": True}}],
         "judges[1].extra.structured: is a key of [[judges]] itself: write structured beside extra",
     ),
@@ -945,11 +956,14 @@ def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("chosen", [{}, {"structured": True}, {"redact": True}, {"structured": True, "redact": True}])
-def test_how_a_judge_is_asked_is_kept_beside_what_it_is_sent(tmp_path: Path, chosen: dict[str, bool]) -> None:
+@pytest.mark.parametrize(
+    "chosen", [{}, {"structured": True}, {"redact": True}, {"structured": True, "redact": True, "role": "rubric"}]
+)
+def test_how_a_judge_is_asked_is_kept_beside_what_it_is_sent(tmp_path: Path, chosen: dict[str, Any]) -> None:
     document = small() | {"judges": [{"key": "j", "kind": "scripted", "extra": {"seed": 1}, **chosen}]}
     [judge] = (spec := read(tmp_path, document)).judges
     assert (judge.structured, judge.redact) == ("structured" in chosen, "redact" in chosen)
+    assert judge.role.name == chosen.get("role", "seeker")
     assert judge.extra_for_model() == {"seed": 1}
     assert tomllib.loads(dump_study(spec))["judges"][0] == {
         "key": "j", "kind": "scripted", "title": "j", "extra": {"seed": 1}, **chosen
@@ -958,7 +972,8 @@ def test_how_a_judge_is_asked_is_kept_beside_what_it_is_sent(tmp_path: Path, cho
 
 
 def test_judge_that_leaves_a_choice_out_is_the_same_as_one_that_says_no(tmp_path: Path) -> None:
-    one, other = ({"key": "j", "kind": "scripted", **no} for no in ({}, {"structured": False, "redact": False}))
+    said = {"structured": False, "redact": False, "role": "seeker"}
+    one, other = ({"key": "j", "kind": "scripted", **no} for no in ({}, said))
     assert read(tmp_path, small() | {"judges": [one]}) == read(tmp_path, small() | {"judges": [other]})
 
 

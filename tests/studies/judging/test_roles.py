@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from dialogue.judges.roles import ROLES, SEEKER
 from dialogue.models import Call, InnerState, JobItem
@@ -174,6 +175,19 @@ def test_prompt_of_a_judge_alone_serves_its_role(server: str) -> None:
     [text] = told(since)
     assert text.startswith(f"Mine.\n<dialogue>\n{SAID}\n</dialogue>\n<items>\n{items_of('emoharbor_10', 'rubric')}\n")
     assert Call.objects.get().prompt_version.startswith("judge_rubric.en/own-")
+
+
+@pytest.mark.parametrize("role", OTHERS)
+def test_preview_and_estimate_say_and_count_the_question_of_the_role(server: str, role: str) -> None:
+    here = study(*(replace(in_role(server, one), key=one) for one in (SEEKER.name, role)))
+    code = talk(here, turns=1).conversation.code
+    out = StringIO()
+    call_command("judge", "demo", "--judge", role, "--strategy", "standard", "--preview", code, stdout=out)
+    assert f"# It rates {ROLES[role].label}.\n" in out.getvalue()
+    assert written(role) in out.getvalue()
+    counted = {key: judge("--estimate", key=key)[0]["estimate"]["input_tokens"] for key in (SEEKER.name, role)}
+    assert counted[role] != counted[SEEKER.name]
+    assert Call.objects.count() == 0
 
 
 # Which judge it is

@@ -25,7 +25,7 @@ CONTRACT = {
     "masked,error",
     "states": "conversation,turn,source,cognition,emotion,goal,emotion_score",
     "ratings": "conversation,participant,arm,condition,rater,rater_kind,strategy,replicate,instrument,item,moment,turn,"
-    "score,missing_reason,rated_at",
+    "score,missing_reason,rated_at,role,prompt",
     "calls": "call,purpose,model,conversation,turn,status,attempts,first_token_ms,total_ms,input_tokens,output_tokens,"
     "cost",
 }

@@ -190,6 +190,15 @@ def test_preview_and_estimate_say_and_count_the_question_of_the_role(server: str
     assert Call.objects.count() == 0
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_scripted_judge_of_the_demonstration_answers_in_each_role(role: str) -> None:
+    [demo] = study().current().spec().judges
+    here = study(replace(demo, key="scripted", extra={"role": role}))
+    talk(here, turns=2)
+    assert judge(key="scripted")[0]["valid"] == 1
+    assert Response.objects.get().role == ROLES[role].code
+
+
 # Which judge it is
 
 

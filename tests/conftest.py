@@ -31,7 +31,7 @@ SLOW = (
     *(f"studies/analysis/measures/test_{name}.py" for name in ("contrasts", "mixed", "multiple")),
     *(f"studies/analysis/reporting/test_{name}.py" for name in ("figures", "primary_section", "radar")),
     *(f"studies/judging/test_{name}.py" for name in ("batches", "fields", "judging", "recovery", "replay")),
-    *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data")),
+    *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data", "walk_paper")),
     *("studies/data/imports", "studies/participation/test_instructed.py", "studies/simulation/test_simulate.py"),
     *("studies/person/test_person.py", "dialogue/providers/test_limits.py"),
 )

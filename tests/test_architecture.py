@@ -52,6 +52,7 @@ ROOMS = (
     *("instruments", "design", "analysis", "bots", "models", "setup", "participation", "workbench"),
     "builder",
     *("care", "role_play", "selection", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
+    "replication",
     *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "routing", "management", "apps"),
 )
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 DOCS = "".join(path.read_text(encoding="utf-8") for path in PAGES)
-INTERNAL = {"makemessages", "run_task", "write_docs"}
+INTERNAL = {"makemessages", "run_task", "walk_paper", "write_docs"}
 
 
 def settings_read() -> set[str]:

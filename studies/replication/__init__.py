@@ -1,0 +1,1 @@
+"""A small walk through the whole evaluation of each of the two papers, and its numbers beside theirs."""

@@ -75,12 +75,13 @@ class Command(Base):
         self.refuse_used(out)
         own = study or settings.FIXTURES / "studies" / f"replicate_{paper}.toml"
         paid = self.refuse_unfit(own)
-        folder = self.open_folder(out, paid=paid)
+        folder = self.open_folder(out, paper if paid else "")
+        is_new = not any(folder.iterdir())
         try:
             self.walk(paper, own, folder, {**options, "concurrency": options["concurrency"] if paid else 1})
             put_in_place(folder, out)
         except BaseException as error:
-            if paid and getattr(error, "returncode", 0) != BAD_INPUT:
+            if paid and not (is_new and getattr(error, "returncode", 0) == BAD_INPUT):
                 self.stderr.write(f"What was asked is kept in {folder}. The same command continues there.")
             else:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -120,13 +121,13 @@ class Command(Base):
             self.refuse(f"{path}: judges: are missing. The walk needs at least one (docs/judges.md).")
         return any(one.kind != "scripted" for one in (spec.seeker, *spec.arms, *spec.judges))
 
-    def open_folder(self, out: Path, *, paid: bool) -> Path:
-        """Return the folder of the walk, beside `out`. Of a paid walk it is the same in the next command."""
+    def open_folder(self, out: Path, kept: str) -> Path:
+        """Return the folder of the walk, beside `out`. With `kept`, it is the same in the next command."""
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            if not paid:
+            if not kept:
                 return Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent)).resolve()
-            folder = (out.parent / f".{out.name}-walk").resolve()
+            folder = (out.parent / f".{out.name}-{kept}").resolve()
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             self.refuse(f"{error.filename or out}: {error.strerror}")
@@ -140,9 +141,13 @@ class Command(Base):
             words += [f"--{name}", str(options[name])] if options[name] not in (None, "") else []
         words += [f"--{name.replace('_', '-')}" for name in ("yes", "tables_only") if options[name]]
         words += ["--verbosity", str(options["verbosity"])]
-        done = subprocess.run(words, env=own_environment(folder), check=False)  # noqa: S603 - our own command
-        if done.returncode:
-            raise CommandError("The walk was not finished.", returncode=max(done.returncode, PART_FAILED))
+        with subprocess.Popen(words, env=own_environment(folder)) as child:  # noqa: S603 - our own command
+            try:
+                code = child.wait()
+            except KeyboardInterrupt:  # the terminal has told it too
+                code = child.wait() or PART_FAILED
+        if code:
+            raise CommandError("The walk was not finished.", returncode=max(code, PART_FAILED))
 
 
 def is_amount(text: str) -> bool:

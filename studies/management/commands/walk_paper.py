@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.core.management.base import CommandParser
 
 from studies.design.spec import StudySpec
-from studies.management.command import BUDGET_REACHED, PART_FAILED, Progress
+from studies.management.command import BAD_INPUT, BUDGET_REACHED, PART_FAILED, Progress
 from studies.management.command import Command as Base
 from studies.models import PairPlan, Participation, Study
 from studies.replication.page import write_pages
@@ -63,12 +63,22 @@ class Command(Base):
             track = Track.PARTICIPANT if paper == EMOHARBOR else Track.COUNSELLOR
             write_people(folder / INVENTED, invent(walk, each), spec.chat.for_track(track).final_instruments)
         (folder / TRAINING).mkdir(exist_ok=True)
-        self.walk(walk, options)
+        try:
+            self.walk(walk, options)
+        except KeyboardInterrupt:
+            raise CommandError("Stopped.", returncode=PART_FAILED) from None
+        except CommandError as error:  # by now something may have been paid for: it is no bad input any more
+            raise CommandError(
+                str(error), returncode=PART_FAILED if error.returncode == BAD_INPUT else error.returncode
+            ) from error
         write_pages(walk, read_paper(paper))
         return {"paper": paper, "study": spec.key}
 
     def load(self, path: Path) -> StudySpec:
         self.run_part(Part("load_study", ("load_study", str(path))))
+        if Study.objects.count() > 1:
+            known = ", ".join(Study.objects.order_by("pk").values_list("key", flat=True))
+            self.refuse(f"The unfinished walk is of another study ({known}). Give its file, or remove the folder.")
         return Study.objects.get().current().spec()
 
     def arm(self, spec: StudySpec, key: str) -> str:

@@ -78,3 +78,41 @@ def test_walk_of_the_worst_case_has_a_number_for_each_behaviour_and_training_dat
         ["counsellors' ratings of a system", "3", "Table 3, inferred (docs/papers.md)", "3"]
     ]
     assert (out / "training" / "sft.jsonl").stat().st_size > 1000
+
+
+def replicate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", "replicate", "emoharbor", "--out", str(folder / "paid"), *arguments],
+        cwd=settings.BASE_DIR,
+        env={**os.environ, "VAR_DIR": str(folder / "var")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_walk_with_a_model_asks_first_and_keeps_what_it_has_where_it_fails(tmp_path: Path) -> None:
+    text = study_file(tmp_path, "emoharbor").read_text(encoding="utf-8")
+    elsewhere = (
+        'kind = "openai_compatible"\nbase_url = "http://127.0.0.1:9/v1"\nprovider = "Test Lab"\nmodel = "attuned"'
+    )
+    own = tmp_path / "own.toml"
+    own.write_text(
+        text.replace('kind = "scripted"\nmodel = "attuned"', elsewhere).replace(
+            "providers = []", 'providers = ["Test Lab"]'
+        ),
+        encoding="utf-8",
+    )
+    given = ("--study", str(own), "--profiles", "1", "--tables-only")
+
+    asked = replicate(tmp_path, *given)
+    assert (asked.returncode, asked.stdout.splitlines()[0].split(":")[0]) == (2, "6 conversations and 6 judgements")
+    assert asked.stderr.splitlines()[0] == "This asks models, which may cost money. Add --yes to do it."
+    assert not (tmp_path / ".paid-emoharbor").exists()
+
+    failed = replicate(tmp_path, *given, "--yes")
+    kept = tmp_path / ".paid-emoharbor"
+    assert (failed.returncode, (tmp_path / "paid").exists()) == (1, False)
+    assert failed.stderr.splitlines()[-2] == f"What was asked is kept in {kept}. The same command continues there."
+    assert (kept / "var" / "walk.sqlite3").stat().st_size > 0

@@ -36,6 +36,8 @@ class Page:
         yield f"\n{self.paper.cite}\n"
         yield self.words["scripts" if self.walk.is_scripted() else "models"]
         yield f"\n{self.words['about']}\n"
+        if self.results.names(["results/report.html"]):
+            yield f"{self.words['report']}\n"
         head = [self.words[name] for name in ("where", "shows", "files", "comparable")]
         yield from table([head, *(self.index_line(entry) for entry in self.paper.entries)])
         for entry in self.paper.entries:

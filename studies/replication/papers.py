@@ -18,7 +18,7 @@ OVER: Mapping[str, Callable[[list[float]], str]] = {
     "mean": lambda values: decimals(fmean(values)),
     "lowest": lambda values: decimals(min(values)),
     "highest": lambda values: decimals(max(values)),
-    "range": lambda values: f"{decimals(min(values))}–{decimals(max(values))}",
+    "range": lambda values: f"{decimals(min(values))} … {decimals(max(values))}",
     "whole": lambda values: f"{fmean(values):.0f}",
     "most": lambda values: f"{max(values):.0f}",
     "count": lambda values: str(len(values)),

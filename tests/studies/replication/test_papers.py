@@ -65,7 +65,7 @@ def results(tmp_path: Path) -> Results:
     ("where", "over", "told"),
     [
         ({"arm": "a", "item": "x"}, "mean", "2.50"),
-        ({"item": "x"}, "range", "2.50–4.00"),
+        ({"item": "x"}, "range", "2.50 … 4.00"),
         ({"item": ["x", "y"]}, "mean", "2.50"),
         ({}, "lowest", "1.00"),
         ({}, "highest", "4.00"),

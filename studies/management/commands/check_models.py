@@ -20,9 +20,9 @@ from studies.workbench.model_check_words import Words, describe_check
 class Command(Base):
     help = (
         "Asks each model of a study one short question, and tells which ones answer: arms, judges, the seeker's model "
-        "(which also writes profiles), the evaluator and the second line of the risk screen. No conversation and no rating comes of "
-        "it. It starts at once, because a question and its answer are about 60 tokens; --estimate only shows the cost. "
-        "Exit code 0 only if all answer."
+        "(which also writes profiles), the evaluator and the second line of the risk screen. No conversation and no "
+        "rating comes of it. It starts at once, because a question and its answer are about 60 tokens; --estimate only "
+        "shows the cost. Exit code 0 only if all answer."
     )
 
     def add(self, parser: CommandParser) -> None:

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist, fmean
 
 from dialogue.judges.probes import remove_padding
@@ -82,6 +83,11 @@ def planted_quality(turns: Turns) -> float:
     Part of it is in the supporter's words: it quotes the seeker, asks open questions, does not repeat itself and does
     not number its advice. The rest is drawn from the text of the first turns, so it stays as the conversation grows.
     """
+    return _quality(tuple((seeker, reply) for seeker, reply in turns))
+
+
+@lru_cache(maxsize=1000)  # a judge asks for it once for each item
+def _quality(turns: tuple[tuple[str, str], ...]) -> float:
     replies = [reply for _, reply in turns]
     shares = {
         "quoting": _share(_quotes(reply, seeker) for seeker, reply in turns),

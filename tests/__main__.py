@@ -30,6 +30,7 @@ UNSET = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY", "DEBUG"
 SECONDS = 3  # to connect
 NO_TESTS = 5  # pytest's exit code where it was to run none: no failure where another run has some
 WITH_DATABASE = "django_db and not browser"
+IN_SHORT = f"{WITH_DATABASE} and not one_database"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,10 @@ def main(arguments: Sequence[str]) -> int:
     redis_url = address("TEST_REDIS_URL", REDIS, to_redis)
     with tempfile.TemporaryDirectory(prefix="emostudy-test.") as folder, keys(redis_url) as prefix:
         with_redis = {"REDIS_URL": redis_url, "REDIS_PREFIX": prefix} if redis_url else {}
-        again = Run("postgres", ["-m", WITH_DATABASE, *arguments], {"DATABASE_URL": postgres, **with_redis})
+        which = WITH_DATABASE if arguments or os.environ.get(IN_FULL) else IN_SHORT
+        # Nothing of a test needs to outlive a loss of power.
+        faster = {"PGOPTIONS": "-c synchronous_commit=off"}
+        again = Run("postgres", ["-m", which, *arguments], {"DATABASE_URL": postgres, **faster, **with_redis})
         more = [again] if postgres else []
         if arguments:
             code = run_in_turn([Run("sqlite", arguments), *more], Path(folder))

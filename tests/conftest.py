@@ -35,6 +35,14 @@ SLOW = (
     *("studies/data/imports", "studies/participation/test_instructed.py", "studies/simulation/test_simulate.py"),
     *("studies/person/test_person.py", "dialogue/providers/test_limits.py"),
 )
+# Files that `make test` runs on SQLite alone, and `make test-all` on PostgreSQL too: their time goes into prompts,
+# statistics or pages, and other tests store and read the same rows.
+ONE_DATABASE = (
+    *(f"studies/judging/test_{name}.py" for name in ("fields", "variants")),
+    *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data", "walk_paper")),
+    *(f"studies/participation/test_{name}.py" for name in ("blinding", "instructed")),
+    *("studies/analysis", "studies/data/imports", "studies/builder/test_pages.py", "studies/replication"),
+)
 properties.register_profile("ours", max_examples=choose(usual=40, full=300), deadline=None)
 properties.load_profile("ours")
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
@@ -45,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         place = item.path.relative_to(ROOT)
         places = {place.as_posix(), *(folder.as_posix() for folder in place.parents)}
-        for marker, marked in (("servers", SERVERS), ("slow", SLOW)):
+        for marker, marked in (("servers", SERVERS), ("slow", SLOW), ("one_database", ONE_DATABASE)):
             if places & set(marked):
                 item.add_marker(marker)
 

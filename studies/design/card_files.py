@@ -7,6 +7,7 @@ troubled by, and how a talk with them goes. `worst_case_default` says how strong
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
@@ -172,6 +173,7 @@ def read_cards(path: Path, *, min_turns: int = 0) -> tuple[CardSpec, ...]:
     return parse_cards(content, name=path.name, min_turns=min_turns)
 
 
+@lru_cache(maxsize=32)  # a study's cards are read again with each check of its file
 def parse_cards(content: bytes, *, name: str, min_turns: int = 0) -> tuple[CardSpec, ...]:
     """Return the cards of a file's content. Raise CardFileError."""
     try:

@@ -6,6 +6,7 @@ from scipy.stats import binom, norm  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.rows import Undefined
+from tests.amounts import choose
 from tests.coverage import simulated
 from tests.coverage.cells import (
     CELLS,
@@ -20,7 +21,8 @@ from tests.coverage.cells import (
 )
 from tests.coverage.run import WANTED, Counted, as_markdown, cell_of, count_all, count_span, merged, sum_of
 
-STUDIES, OF_MIXED_MODELS, REPLICATES = 60, 10, 500
+STUDIES, OF_MIXED_MODELS, REPLICATES = choose(usual=(30, 4, 200), full=(60, 10, 500))
+FOR_A_FAULT = 60  # studies that are enough to tell
 CHANCE = 1e-4  # that a cell which is as it should be would fail here; it never changes, as its seed is fixed
 JUDGED = [cell.key for cell in CELLS if cell.is_judged()]
 
@@ -44,8 +46,8 @@ def test_too_narrow_intervals_are_found_out() -> None:
         return centre - half, centre + half
 
     cell = Cell(Family("narrow", "a mean", (50,), 1, 0.0, narrow), 50)
-    held = sum(bool(cell.holds(study, REPLICATES)) for study in range(STUDIES))
-    assert held < least(STUDIES)
+    held = sum(bool(cell.holds(study, REPLICATES)) for study in range(FOR_A_FAULT))
+    assert held < least(FOR_A_FAULT)
 
 
 def test_planted_values_without_a_formula_are_those_of_many_draws() -> None:

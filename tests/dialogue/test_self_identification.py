@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dialogue import self_identification
 from dialogue.self_identification import NAMING, load_lexicon, mask, names_itself, whole_sentences
+from tests.amounts import choose
 
 DATA: dict[str, Any] = json.loads(NAMING.read_text(encoding="utf-8"))
 STUDY = (
@@ -536,6 +537,7 @@ def test_text_without_a_name_stays(text: str) -> None:
     assert not names_itself(text, STUDY)
 
 
+LENGTH = choose(usual=5_000, full=20_000)  # characters
 UNITS = [
     "I'm ", "I am an ", "i am an ai model that is ", "as an ai ", "by ", "I'm a Claude ", "ChatGPT I am ", "GPT-4-4-4",
     "-4", "2.", "the Chinese company ", "my developers at ", "who made me, ", "trained me ", 'you said "', "call me ",
@@ -547,6 +549,6 @@ UNITS = [
 @pytest.mark.parametrize("end", ["ChatGPT", "豆包。"])
 @pytest.mark.parametrize("unit", UNITS)
 def test_long_text_made_to_fail_the_patterns_is_done_with(unit: str, end: str) -> None:
-    text = (unit * 20_000)[: 20_000 - len(end)] + end
+    text = (unit * LENGTH)[: LENGTH - len(end)] + end
     assert names_itself(text, STUDY) == (mask(text, STUDY) != text)
     assert whole_sentences(text) <= len(text)

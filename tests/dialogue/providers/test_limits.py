@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dialogue.providers import limits
 from dialogue.providers.limits import Limit, get_limit
+from tests.amounts import choose
 from tests.dialogue.providers.simulated import (
     Server,
     SoManyAtOnce,
@@ -20,6 +21,7 @@ from tests.dialogue.providers.simulated import (
     simulated,
 )
 
+RETRY_AFTER = choose(usual=[None], full=[None, 0.0, 1.0])  # seconds that a refusal names
 ENDPOINT = ("http://127.0.0.1:9/v1", "m", "KEY")
 
 
@@ -66,7 +68,7 @@ async def answered(limit: Limit, times: int) -> None:
 # The server's own limit is found.
 
 
-@pytest.mark.parametrize("retry_after", [None, 0.0, 1.0])
+@pytest.mark.parametrize("retry_after", RETRY_AFTER)
 @pytest.mark.parametrize(("most", "seconds"), [(3, 0.5), (12, 0.5), (64, 0.2), (64, 2.0), (200, 0.5)])
 def test_limit_comes_within_a_tenth_of_so_many_at_once(most: int, seconds: float, retry_after: float | None) -> None:
     server = SoManyAtOnce(most, seconds, retry_after)
@@ -75,7 +77,7 @@ def test_limit_comes_within_a_tenth_of_so_many_at_once(most: int, seconds: float
     assert sum(at >= 30 for at in server.refused) <= 0.02 * len(server.answered)
 
 
-@pytest.mark.parametrize("retry_after", [None, 0.0, 1.0])
+@pytest.mark.parametrize("retry_after", RETRY_AFTER)
 @pytest.mark.parametrize(("most", "seconds"), [(12, 0.5), (40, 0.5), (64, 0.2), (64, 2.0), (200, 0.5)])
 def test_size_itself_is_within_a_tenth_of_the_servers_after_half_a_minute(
     most: int, seconds: float, retry_after: float | None
@@ -97,7 +99,7 @@ def test_size_itself_is_within_a_tenth_of_the_servers_after_half_a_minute(
     assert max(sizes) <= 1.1 * most
 
 
-@pytest.mark.parametrize("retry_after", [None, 0.0, 1.0])
+@pytest.mark.parametrize("retry_after", RETRY_AFTER)
 @pytest.mark.parametrize(("per_second", "seconds"), [(100.0, 0.2), (100.0, 0.5), (20.0, 1.0)])
 def test_limit_comes_within_a_tenth_of_so_many_per_second(
     per_second: float, seconds: float, retry_after: float | None

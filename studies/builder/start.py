@@ -24,6 +24,11 @@ UPLOAD = "upload"
 COPY = "copy:"
 TEMPLATES: tuple[tuple[str, str | Promise, str | Promise], ...] = (
     (
+        "minimal",
+        gettext_lazy("The smallest study"),
+        gettext_lazy("Consent, one conversation and one rating. Fill in your model, and try it."),
+    ),
+    (
         "emoharbor",
         gettext_lazy("EmoHarbor"),
         gettext_lazy("People choose a topic, talk with five models in balanced order, and rate ten dimensions."),

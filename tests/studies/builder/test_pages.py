@@ -48,12 +48,12 @@ def values(draft):
 def test_page_offers_templates_studies_and_drafts(desk, study):
     draft = begin(desk)
     page = desk.get(reverse("research-new-study"))
-    assert [one.value for one in page.context["templates"]] == ["emoharbor", "worst_case_experts", "demo"]
+    assert [one.value for one in page.context["templates"]] == ["minimal", "emoharbor", "worst_case_experts", "demo"]
     assert [one.value for one in page.context["copies"]] == [f"copy:{study.key}"]
     assert page.context["drafts"] == [("my_demo", draft)]
 
 
-@pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts", "demo"])
+@pytest.mark.parametrize("name", ["minimal", "emoharbor", "worst_case_experts", "demo"])
 def test_every_page_of_every_template_opens_and_saves_without_a_change(desk, name):
     draft = begin(desk, name)
     before = draft.text

@@ -374,7 +374,7 @@ def test_a_manifest_with_a_byte_order_mark_is_read(folder: Path, tmp_path: Path)
 
 def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> None:
     with (folder / "ratings.csv").open("a", encoding="utf-8") as file:
-        file.write("C0a,,,,P0,seeker,,,ten,care,final,,high,,\n")
+        file.write("C0a,,,,P0,seeker,,,ten,care,final,,high,,,\n")
     with pytest.raises(AnalysisError, match=r"^ratings\.csv:170:score: 'high' is not a number$"):
         analyse(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()

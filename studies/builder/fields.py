@@ -271,8 +271,8 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
 
 
 def keep_empty(one: Field) -> Any:
-    """Return the empty list or table that stands in the file; None where the key is to be left out."""
-    return one.value if one.value in ([], {}) else None
+    """Return the empty value that stands in the file; None where the key is to be left out."""
+    return one.value if one.value in ("", [], {}) else None
 
 
 def clean(posted: QueryDict, name: str) -> str:

@@ -99,7 +99,10 @@ class StoppingRule:
     ]
     at_least: Annotated[Whole, about("The number that pauses the arm.", 3, ge=1, le=10_000)]
     share: Annotated[
-        Number | None, about("In addition, the lower 95 % limit of their share must be above this.", 0.1, gt=0, lt=1)
+        Number | None,
+        about(
+            "In addition, the lower limit of their share (95 per cent interval) must be above this.", 0.1, gt=0, lt=1
+        ),
     ] = None
 
 

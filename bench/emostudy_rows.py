@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import django
-import tomli_w
+import tomlkit
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "emostudy.settings")
 django.setup()
@@ -58,8 +58,8 @@ def design(mock: str, model: str, second_line: int = 0) -> dict[str, Any]:
 
 
 def load_study(mock: str, model: str, second_line: int = 0) -> Study:
-    with tempfile.NamedTemporaryFile("wb", suffix=".toml") as file:
-        tomli_w.dump(design(mock, model, second_line), file)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+        tomlkit.dump(design(mock, model, second_line), file)
         file.flush()
         call_command("load_study", file.name, verbosity=0)
     return Study.objects.get(key=KEY)

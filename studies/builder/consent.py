@@ -15,6 +15,7 @@ from studies.participation.language import instrument_language
 
 FILLED_BY_DESIGN = ("n_arms", "min_turns", "checkpoint_every", "model_providers")
 BLANK = "＿＿＿"
+AROUND = " ,;.:，；。：、"  # signs around a part within its sentence
 PLACEHOLDER = re.compile(r"\{\{([\w.]+)\}\}")
 SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]*")
 
@@ -50,7 +51,7 @@ def describe_flag(flag: str, form: Mapping[str, Any]) -> str:
     """Return the beginning of the part that a flag keeps."""
     texts = (text[instrument_language()] for text in texts_of(form))
     part = next((found for text in texts if (found := find_part(flag, text))), "")
-    return f"{flag}: {blank_out(part, '')}" if part else flag
+    return f"{blank_out(part).strip(AROUND)} ({flag})" if part else flag
 
 
 def find_part(flag: str, text: str) -> str:
@@ -98,14 +99,13 @@ def order_placeholders(form: Mapping[str, Any]) -> list[str]:
 def find_sentence(name: str, form: Mapping[str, Any]) -> str:
     """Return the first sentence that a placeholder completes, with a blank in its place."""
     for words in texts_of(form):
-        whole = keep_parts(words[instrument_language()], lambda _part: True)
-        marked = PLACEHOLDER.sub(lambda found: BLANK if found[1] == name else "…", whole)
-        for sentence in SENTENCE.findall(marked):
+        for sentence in SENTENCE.findall(blank_out(words[instrument_language()], name)):
             if BLANK in sentence:
                 return sentence.strip()
     return name
 
 
-def blank_out(text: str, name: str) -> str:
+def blank_out(text: str, name: str = "") -> str:
+    """Return a text with all its parts, with a blank for this placeholder and dots for the others."""
     whole = keep_parts(text, lambda _part: True)
     return PLACEHOLDER.sub(lambda found: BLANK if found[1] == name else "…", whole)

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dialogue.documents import DocumentError
 from studies.builder.document import StudyDocument
-from studies.builder.drafts import check_draft, foresee, load_draft
+from studies.builder.drafts import Checked, check_draft, foresee, load_draft
 from studies.builder.frame import draft_page, read_document, show_draft, store, title_of
-from studies.builder.sections import get_sections, owner_of
+from studies.builder.sections import Section, get_sections, owner_of
 from studies.design.reading import StudyFileError
 from studies.models import StudyDraft
 
@@ -26,13 +26,19 @@ def outline(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     counts = checked.count_by_section()
     context = {
         "sections": [(section, counts.get(section.slug, 0)) for section in get_sections()],
-        "faults": [
-            (locate(draft, place), place, message) for place, said in checked.faults.items() for message in said
-        ],
+        "groups": group_by_section(draft, checked),
         "is_ready": checked.spec is not None,
         "is_broken": read_document(draft) is None,
     }
     return show_draft(request, draft, "builder_outline", context, checked)
+
+
+def group_by_section(draft: StudyDraft, checked: Checked) -> list[tuple[Section, list[tuple[str, str, str]]]]:
+    """Return the sections with faults; of each fault the address of its field, its place, and what is wrong."""
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for place, said in checked.faults.items():
+        groups.setdefault(owner_of(place), []).extend((locate(draft, place), place, message) for message in said)
+    return [(section, groups[section.slug]) for section in get_sections() if section.slug in groups]
 
 
 def locate(draft: StudyDraft, place: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -19,8 +20,12 @@ from studies.builder.files import list_files, prompt_fields, save_file
 from studies.builder.frame import draft_page, read_document, show_draft, store
 from studies.builder.presets import PRESETS, find_preset
 from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
-from studies.models import StudyDraft
+from studies.instruments.loading import instrument_ids, load
+from studies.models import Participation, StudyDraft
+from studies.participation.language import instrument_language
+from studies.participation.step_kinds import KINDS
 
+STEPS = "steps"
 MODELS = ("arms", "judges", "seeker", "evaluator")  # the sections that have a model
 
 
@@ -76,11 +81,23 @@ def list_page(request: HttpRequest, draft: StudyDraft, shown: Section, document:
 
 def describe_rows(shown: Section, document: StudyDocument, checked: Checked) -> Iterator[Row]:
     for number, row in enumerate(walk_rows(document, shown.place)):
+        if shown.slug == STEPS:
+            yield Row(number, *describe_step(row), faults_at(checked.faults, (*shown.place, number)))
+            continue
         name = next((show(row[key]) for key in NAMES if row.get(key)), "")
         told = [
             show(value) for key, value in row.items() if isinstance(value, str | int | float) and show(value) != name
         ]
         yield Row(number, name, " · ".join(told[:4]), faults_at(checked.faults, (*shown.place, number)))
+
+
+def describe_step(step: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the name of a step as people know it, and what else there is to know."""
+    kind, instrument, track = (show(step.get(key)) for key in ("kind", "instrument", "track"))
+    title = load(instrument).title[instrument_language()] if instrument in instrument_ids() else instrument
+    tracks = dict(Participation.Track.choices)
+    told = [title, tracks.get(track, track if track != "all" else ""), show(step.get("mode"))]
+    return str(KINDS[kind].label) if kind in KINDS else kind, " · ".join(str(each) for each in told if each)
 
 
 @require_http_methods(["GET", "POST"])
@@ -180,7 +197,7 @@ def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpRespo
 
 def first_values(shown: Section) -> dict[str, str]:
     """Return what a new table begins with: a step is a questionnaire until another kind is chosen."""
-    return {"kind": "questionnaire"} if shown.slug == "steps" else {}
+    return {"kind": "questionnaire"} if shown.slug == STEPS else {}
 
 
 def change_row(document: StudyDocument, section_place: Place, act: str, number: int) -> None:

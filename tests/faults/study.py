@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import tomli_w
+import tomlkit
 
 from tests.faults.schedule import CHECKPOINT, MIN_TURNS, Schedule
 from tests.server import ROOT, Server
@@ -78,7 +78,7 @@ def study_file(folder: Path, key: str, model: str, llm_url: str, *, paced: bool)
         }
     ]
     path = folder / f"{key}.toml"
-    path.write_text(tomli_w.dumps(study), encoding="utf-8")
+    path.write_text(tomlkit.dumps(study), encoding="utf-8")
     return str(path)
 
 

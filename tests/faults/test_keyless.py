@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tomli_w
+import tomlkit
 
 from tests.faults.site import Broker, Site, is_there, site_on
 from tests.faults.workers import KEY, conversations, study
@@ -44,7 +44,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     with running() as url, site_on("postgres", tmp_path, f"test_emostudy_keyless_{os.getpid()}", broker) as site:
         whole = study(url)
         whole["judges"][0]["api_key_env"] = VARIABLE
-        (tmp_path / "keyless.toml").write_text(tomli_w.dumps(whole), encoding="utf-8")
+        (tmp_path / "keyless.toml").write_text(tomlkit.dumps(whole), encoding="utf-8")
         (tmp_path / "keyless.jsonl").write_text("\n".join(map(json.dumps, conversations())), encoding="utf-8")
         site.run(BEFORE.format(folder=tmp_path, key=KEY))
         yield site

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import tomli_w
+import tomlkit
 
 from studies.design.allocation import order_for
 from tests.server import ROOT
@@ -158,5 +158,5 @@ def write_study(
     for arm in arms:
         (folder / f"{arm.name('file')}.txt").write_text(f"{arm.name('prompt')} Be kind.", encoding="utf-8")
     path = folder / f"{key}.toml"
-    path.write_text(tomli_w.dumps(study), encoding="utf-8")
+    path.write_text(tomlkit.dumps(study), encoding="utf-8")
     return path

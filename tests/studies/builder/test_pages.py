@@ -40,6 +40,10 @@ def posted(page):
     return {**found, "revision": page.context["draft"].revision}
 
 
+def faults_of(page):
+    return {place: (where, said) for _section, faults in page.context["groups"] for where, place, said in faults}
+
+
 def values(draft):
     draft.refresh_from_db()
     return tomllib.loads(draft.text)
@@ -125,7 +129,7 @@ def test_faults_lead_to_their_fields(desk):
     draft = begin(desk)
     arm = desk.get(address(draft, "arms", 1))
     desk.post(address(draft, "arms", 1), {**posted(arm), "arms[2].temperature": "warm", "arms[2].kind": ""})
-    faults = {place: (where, said) for where, place, said in desk.get(address(draft)).context["faults"]}
+    faults = faults_of(desk.get(address(draft)))
     where, said = faults["arms[2].temperature"]
     assert said == "must be a number"
     assert where == f"{address(draft, 'arms', 1)}#arms[2].temperature"
@@ -176,6 +180,15 @@ def test_arms_are_copied_moved_and_removed(desk):
     assert [arm["key"] for arm in values(draft)["arms"]] == [second, first, *rest, f"{first}_copy"]
 
 
+def test_steps_are_named_as_people_know_them(desk):
+    page = desk.get(address(begin(desk, "emoharbor"), "steps"))
+    assert [(row.name, row.about) for row in page.context["rows"]][:3] == [
+        ("Questionnaire", "Eligibility screening"),
+        ("Questionnaire", "About you"),
+        ("Consent", ""),
+    ]
+
+
 def test_change_can_be_undone_to_the_beginning(desk):
     draft = begin(desk)
     before = draft.text
@@ -222,8 +235,7 @@ def test_uploaded_file_keeps_its_comments_and_says_what_is_wrong(desk):
     file = SimpleUploadedFile("s.toml", b'# Ours.\nkey = "up"\nlanguage = "en"\n')
     draft = begin(desk, "upload", file=file)
     assert draft.text.startswith("# Ours.\n")
-    places = [place for _address, place, _said in desk.get(address(draft)).context["faults"]]
-    assert {"language", "title", "consent"} <= set(places)
+    assert {"language", "title", "consent"} <= set(faults_of(desk.get(address(draft))))
 
 
 @pytest.mark.parametrize("content", [b"key = ", b"\xff\xfe", b'a = "' + b"x" * 1_000_001 + b'"'])

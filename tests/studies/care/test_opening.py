@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-import tomli_w
+import tomlkit
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
@@ -113,7 +113,7 @@ def test_load_study_warns(settings, tmp_path, capsys):
     document = tomllib.loads((settings.FIXTURES / "studies" / "demo.toml").read_text(encoding="utf-8"))
     document |= {"key": "hearts", "safety": {"oncall": [{"name": "Ann", "webhook": "https://a.example", **SIGNED}]}}
     path = tmp_path / "hearts.toml"
-    path.write_text(tomli_w.dumps(document), encoding="utf-8")
+    path.write_text(tomlkit.dumps(document), encoding="utf-8")
     call_command("load_study", str(path))
     assert capsys.readouterr().err == (
         "Warning: webhooks cannot be signed yet: the variable NO_SUCH_KEY is not set here. "
@@ -121,6 +121,6 @@ def test_load_study_warns(settings, tmp_path, capsys):
     )
     document["arms"][0] |= SERVED
     document["consent"]["providers"] = ["Lab"]
-    path.write_text(tomli_w.dumps(document), encoding="utf-8")
+    path.write_text(tomlkit.dumps(document), encoding="utf-8")
     call_command("load_study", str(path))
     assert "manage.py try_oncall hearts" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
+import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,7 +68,7 @@ def small() -> dict[str, Any]:
 
 def read(folder: Path, document: dict[str, Any] | str) -> StudySpec:
     file = folder / "study.toml"
-    file.write_text(document if isinstance(document, str) else tomli_w.dumps(document), encoding="utf-8")
+    file.write_text(document if isinstance(document, str) else tomlkit.dumps(document), encoding="utf-8")
     return read_study(file, instruments=KNOWN, prompt_folder=PROMPTS, taken_keys=["sign-in"])
 
 
@@ -498,7 +498,7 @@ def test_checkpoints_may_be_every_so_many_turns(tmp_path: Path, checkpoints: Any
         ("a" + ".a" * 5000 + " = 1", "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a: is nested more than 20 deep"),
         ('key = "a"\nseed = ' + "9" * 5000, "line 2: a number is too long"),
         (
-            tomli_w.dumps(small()) + "\n[order]\nseed = 0x" + "f" * 5000,
+            tomlkit.dumps(small()) + "\n[order]\nseed = 0x" + "f" * 5000,
             "order.seed: must be a whole number of at most 64 bits",
         ),
         ('title = "' + "x" * 50_000_000 + '"', "is larger than 1 MB"),

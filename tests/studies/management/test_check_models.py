@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
+import tomlkit
 from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, Conversation, Job
@@ -46,7 +46,7 @@ def load(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             for name, value in sections.items()
         }
         path = tmp_path / "study.toml"
-        path.write_text(tomli_w.dumps(document), encoding="utf-8")
+        path.write_text(tomlkit.dumps(document), encoding="utf-8")
         call_command("load_study", str(path), verbosity=0, stderr=StringIO())
 
     return load

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
+import tomlkit
 
 from tests.faults import workers
 from tests.llm_server import running
@@ -62,7 +62,7 @@ class Shell:
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     folder = tmp_path_factory.mktemp("prepared")
     with running() as url:
-        (folder / "study.toml").write_text(tomli_w.dumps(workers.study(url)), encoding="utf-8")
+        (folder / "study.toml").write_text(tomlkit.dumps(workers.study(url)), encoding="utf-8")
         (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, workers.conversations())), encoding="utf-8")
         shell = Shell({"PATH": os.environ["PATH"], "VAR_DIR": str(folder / "var")}, url)
         for command in (
@@ -160,7 +160,7 @@ def test_runner_says_that_there_is_nothing_to_do(shell: Shell) -> None:
 def test_runner_says_what_waits_for_another_worker(shell: Shell, tmp_path: Path) -> None:
     study = workers.study(shell.url)
     study["judges"][0]["api_key_env"] = "KEY_OF_ANOTHER"
-    (tmp_path / "study.toml").write_text(tomli_w.dumps(study), encoding="utf-8")
+    (tmp_path / "study.toml").write_text(tomlkit.dumps(study), encoding="utf-8")
     assert shell.run("load_study", str(tmp_path / "study.toml"))[1] == 0
     assert shell.judge("standard", "--background", KEY_OF_ANOTHER="x")[1] == 0
     code, [line] = shell.said("run_jobs", "--until-done")

@@ -71,6 +71,7 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "others": counts.others(study),
         "lacks_arms": tracks_without_arms(study),
         "lacks_drill": lacks_drill(study),
+        "test_people": study.participations.test_data().count(),
         "form": form,
         "blinded": study.is_closed() and is_blinded(study),
     }

@@ -13,6 +13,7 @@ from studies.board import (
     planner_precision,
     planner_sample_size,
     quality,
+    test_data,
     work,
 )
 
@@ -20,6 +21,7 @@ urlpatterns = [
     path("", overview.studies, name="research-studies"),
     path("planning/sample-size/", planner_sample_size.sample_size, name="research-sample-size"),
     path("<slug:study_key>/", overview.study, name="research-study"),
+    path("<slug:study_key>/test-data/", test_data.throw_away, name="research-test-data"),
     path("<slug:study_key>/close/", closing.close, name="research-close"),
     path("<slug:study_key>/reopen/", closing.reopen, name="research-reopen"),
     path("<slug:study_key>/invite/", overview.invitations, name="research-invite"),

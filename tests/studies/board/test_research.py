@@ -166,7 +166,7 @@ def fill(study, count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 16), ("risks", 13), ("study", 31)])
+@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 16), ("risks", 13), ("study", 32)])
 def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
     name, queries, count, desk, study, django_assert_num_queries
 ):

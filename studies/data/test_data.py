@@ -1,0 +1,49 @@
+"""Throw away the test data of a study: bots, and links for trying it out.
+
+Nothing is left of them, so a version that only they have met can change again.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from django.db import connection, transaction
+
+from studies.data.erasure import clear_write_ahead_log, erase_rows, get_identifiers
+from studies.data.exports.removal import RemovedFiles, remove_exports
+from studies.models import AdverseEvent, Participation, Study
+
+OnProgress = Callable[[int, int], None]  # people done, of how many
+
+
+@dataclass
+class RemovedTestData:
+    """The numbers of rows that were removed, by kind; folders that were removed, and files that still name somebody."""
+
+    people: int = 0
+    rows: Counter[str] = field(default_factory=Counter)
+    files: RemovedFiles = field(default_factory=RemovedFiles)
+
+
+def remove_test_data(study: Study, on_progress: OnProgress = lambda _done, _total: None) -> RemovedTestData:
+    """Remove each test person with all that an erasure removes, and their rows; then exports and results with them."""
+    people = list(study.participations.test_data().order_by("pk"))
+    removed = RemovedTestData(len(people))
+    identifiers = [identifier for person in people for identifier in get_identifiers(person)]
+    for number, person in enumerate(people):
+        on_progress(number, len(people))
+        removed.rows.update(remove_person(person))
+    if people:
+        on_progress(len(people), len(people))
+        removed.files = remove_exports(min(people, key=lambda one: one.created_at), identifiers)
+        connection.on_commit(clear_write_ahead_log)
+    return removed
+
+
+@transaction.atomic
+def remove_person(person: Participation) -> dict[str, int]:
+    """Remove one test person at once; return how many rows of each kind went."""
+    AdverseEvent.objects.filter(study=person.study, subject=person.code).delete()
+    rows = erase_rows(person).rows
+    Participation.objects.get(pk=person.pk).delete()
+    return rows

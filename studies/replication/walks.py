@@ -43,7 +43,7 @@ class Walk:
 
     def is_scripted(self) -> bool:
         """Return whether no part of it asks a model."""
-        played = (self.spec.seeker, *self.spec.arms, *self.spec.judges)
+        played = (self.spec.seeker, self.spec.evaluator, *self.spec.arms, *self.spec.judges)
         return all(one is None or one.kind == "scripted" for one in played)
 
     def invents_people(self) -> bool:

@@ -60,6 +60,12 @@ def test_walk_with_a_model_invents_nobody(paper: str) -> None:
     assert (walk.is_scripted(), walk_of(paper).is_scripted()) == (False, True)
 
 
+def test_walk_whose_evaluator_is_a_model_is_not_scripted() -> None:
+    spec = spec_of("emoharbor")
+    evaluator = replace(spec.arms[0], kind="openai_compatible", key="evaluator")
+    assert not walk_of("emoharbor", replace(spec, evaluator=evaluator)).is_scripted()
+
+
 def verdicts(walk: Walk) -> set[str]:
     page = Page(walk, read_paper(walk.paper), Results(walk.folder), "en", WORDS)
     return {page.verdict(entry).split(" ")[0] for entry in page.paper.entries if entry.compare in ("models", "people")}

@@ -6,6 +6,13 @@ distribution (Mantel 1966, Cancer Chemotherapy Reports 50:163; of several arms a
 stratum, what each of its conversations brings to observed minus expected is summed first, and the variance is the sum
 of the squares of these (Jung and Jeong 2003, doi 10.1023/A:1021869803601; of Cox's score test Lee, Wei and Amato 1992,
 in Survival Analysis: State of the Art, 237-247).
+
+Such a chi-square W of K clusters cannot exceed K, because the squares are not taken around their mean. Where each
+cluster has one arm, its p is that of Hotelling's test (1931, doi 10.1214/aoms/1177732979), of which W is a monotone
+function: F = (K - df) / df · W / (K - W) with df and K - df degrees of freedom. In 400 simulated studies of four arms
+without a difference it was below .05 in 6, 6, 8 and 7 % with 12, 20, 25 and 50 clusters (chi-square: 2, 4, 6, 6 %), and
+with a difference in 24, 45, 63 and 88 % (10, 38, 58, 88 %). Where clusters met several arms it was below .05 in 10, 10,
+9 and 6 %, so the chi-square stays there: the test within strata is the one to read.
 """
 
 from dataclasses import dataclass
@@ -13,10 +20,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2  # noqa: TID253
+from scipy.stats import chi2, f  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, sum_by_cluster
 from studies.analysis.rows import Undefined
+
+ALL_OF_IT = 1e-9  # a chi-square that is so near to the number of clusters says nothing
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,8 @@ class Ends:
 def log_rank(ends: Ends, clusters: NDArray[np.intp] | None = None) -> ChiSquare:
     """Test whether arms end equally soon, with the variance of `clusters`, or without them the hypergeometric one.
 
-    Raises `Undefined` where the arms' ends cannot be compared.
+    Raises `Undefined` where the arms' ends cannot be compared, or where there are no more clusters than degrees of
+    freedom.
     """
     if not ends.ended.any():
         raise Undefined("nothing_ended")
@@ -103,7 +113,21 @@ def log_rank(ends: Ends, clusters: NDArray[np.intp] | None = None) -> ChiSquare:
         raise Undefined("too_few_ends")
     beyond = ends.beyond_expected()[:df]
     statistic = float(beyond @ np.linalg.solve(variance[:df, :df], beyond))
-    return ChiSquare(statistic, df, float(chi2.sf(statistic, df)))
+    if clusters is None or met_several(ends.arms, clusters):
+        return ChiSquare(statistic, df, float(chi2.sf(statistic, df)))
+    return ChiSquare(statistic, df, p_of_clusters(statistic, df, int(clusters.max()) + 1))
+
+
+def met_several(arms: NDArray[np.intp], clusters: NDArray[np.intp]) -> bool:
+    """Return whether any cluster has conversations with several arms."""
+    return len(np.unique(np.stack([clusters, arms]), axis=1).T) > len(np.unique(clusters))
+
+
+def p_of_clusters(statistic: float, df: int, clusters: int) -> float:
+    """Return the p of a chi-square whose variance is the sum of squares of so many clusters."""
+    if clusters <= df or statistic >= clusters * (1 - ALL_OF_IT):
+        raise Undefined("too_few_clusters_for_f", count=clusters)
+    return float(f.sf((clusters - df) / df * statistic / (clusters - statistic), df, clusters - df))
 
 
 def _share(part: Array, whole: Array) -> Array:

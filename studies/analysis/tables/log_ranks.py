@@ -8,24 +8,25 @@ import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, number_names
-from studies.analysis.measures.log_rank import ChiSquare, Ends, log_rank
+from studies.analysis.measures.log_rank import ChiSquare, Ends, log_rank, met_several
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.ends import Group
 
 LOG_RANK, STRATIFIED = "log_rank", "log_rank_stratified"
-PLAIN, CLUSTERED = Note("log_rank"), Note("log_rank_of_clusters")
+PLAIN, CLUSTERED, BY_F = Note("log_rank"), Note("log_rank_of_clusters"), Note("log_rank_f")
 _Tested = tuple[ChiSquare, Note]  # and its method
 
 
 def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the tests of whether the arms differ; none for a single arm."""
+    """Yield the tests of whether the arms differ; none for a single arm. Where people or profiles met several arms, the
+    test within them comes first: it detects what the other cannot."""
     if chats["arm"].nunique() < 2:
         return
-    yield _test(of | {"statistic": LOG_RANK}, chats, _log_rank)
     arms = chats.groupby("cluster")["arm"].transform("nunique")
     if (arms > 1).any():
         yield _test(of | {"statistic": STRATIFIED}, chats[arms > 1], _stratify)
+    yield _test(of | {"statistic": LOG_RANK}, chats, _log_rank)
 
 
 def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame], _Tested]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame]
     else:
         row.values |= {"estimate": found.statistic, "df": found.df, "p": found.p}
         row.add_methods(method)
-        if method == CLUSTERED and row.values["clusters"] < FEW_CLUSTERS:
+        if method in (CLUSTERED, BY_F) and row.values["clusters"] < FEW_CLUSTERS:
             row.add_notes(Note("few_clusters_for_p", count=row.values["clusters"]))
     return row.cells()
 
@@ -47,7 +48,8 @@ def _log_rank(chats: pd.DataFrame) -> _Tested:
     together = np.zeros(len(chats), dtype=np.intp)
     if chats["cluster"].is_unique:
         return log_rank(_ends(chats, together)), PLAIN
-    return log_rank(_ends(chats, together), number_names(chats["cluster"])), CLUSTERED
+    ends, clusters = _ends(chats, together), number_names(chats["cluster"])
+    return log_rank(ends, clusters), CLUSTERED if met_several(ends.arms, clusters) else BY_F
 
 
 def _stratify(chats: pd.DataFrame) -> _Tested:

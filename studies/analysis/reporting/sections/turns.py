@@ -88,7 +88,7 @@ def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
         yield prose(
             _(
                 "The log-rank test asks whether the curves of all arms are the same. If the same people or profiles "
-                "met several arms, the second test compares the arms within each of them and detects more."
+                "met several arms, the first test compares the arms within each of them and detects more."
             )
         )
         shown = ["condition", "seekers", "statistic", "estimate", "df", "p", "n", "clusters", "method"]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2  # noqa: TID253
+from scipy.stats import chi2, f  # noqa: TID253
 from statsmodels.duration.survfunc import survdiff  # noqa: TID253
 
-from studies.analysis.measures.log_rank import Ends, log_rank
+from studies.analysis.measures.log_rank import Ends, log_rank, p_of_clusters
 from studies.analysis.rows import Undefined
 from tests.studies.analysis.measures.test_incidence import FREIREICH
 
@@ -110,6 +110,30 @@ def test_names_of_arms_and_order_of_rows_change_nothing() -> None:
     first = log_rank(one_stratum(turns, ended, arms), clusters)
     again = log_rank(one_stratum(turns[shuffled], ended[shuffled], 2 - arms[shuffled]), clusters[shuffled])
     assert again.statistic == pytest.approx(first.statistic)
+
+
+def test_p_of_clusters_with_one_arm_each_is_hotellings() -> None:
+    """Hotelling's T² of the clusters' sums against 0, computed from their covariance around the mean."""
+    random = np.random.default_rng(11)
+    clusters, arms = np.repeat(np.arange(12), 4), np.repeat(np.arange(12) % 3, 4)
+    ends = one_stratum(random.integers(1, 9, 48), random.random(48) < 0.7, arms)
+    sums = np.stack([ends._contributions()[clusters == number].sum(axis=0)[:2] for number in range(12)])
+    mean = sums.mean(axis=0)
+    t_squared = 12 * mean @ np.linalg.solve(np.cov(sums.T), mean)
+    assert log_rank(ends, clusters).p == pytest.approx(f.sf(t_squared * (12 - 2) / (2 * 11), 2, 10))
+
+
+def test_p_where_clusters_met_several_arms_is_that_of_the_chi_square() -> None:
+    random = np.random.default_rng(12)
+    ends = one_stratum(random.integers(1, 9, 48), random.random(48) < 0.7, np.tile(np.arange(3), 16))
+    found = log_rank(ends, np.repeat(np.arange(16), 3))
+    assert found.p == pytest.approx(chi2.sf(found.statistic, 2))
+
+
+@pytest.mark.parametrize(("statistic", "df", "clusters"), [(1.0, 3, 3), (4.0, 3, 4), (7.0, 2, 7)])
+def test_p_of_too_few_clusters_is_undefined(statistic: float, df: int, clusters: int) -> None:
+    with pytest.raises(Undefined, match=f"{clusters} clusters are too few to test so many arms"):
+        p_of_clusters(statistic, df, clusters)
 
 
 def test_log_rank_without_ends_or_with_too_few_clusters_is_undefined() -> None:

@@ -144,7 +144,7 @@ def _of_item(
     several = scores.duplicated(UNIT, keep=False)
     if several.any():
         scale = scales[of["instrument"], of["item"]]
-        yield _conversations_row(by_rater(scores[several]), of, conversations, scale, bootstrap)
+        yield _conversations_row(by_rater(scores[several]), by_rater(scores), of, conversations, scale, bootstrap)
     if of["raters"] == "expert" and not several.all():
         means = arm_means(scores[~several], conversations)
         if means is not None:
@@ -171,8 +171,14 @@ def by_item(rated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _conversations_row(
-    wide: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, scale: Scale, bootstrap: Bootstrap
+    wide: pd.DataFrame,
+    whole: pd.DataFrame,
+    of: dict[str, str],
+    conversations: pd.DataFrame,
+    scale: Scale,
+    bootstrap: Bootstrap,
 ) -> dict[str, Any]:
+    """Return the row of an item. `whole`: with the conversations that one rater rated, which AC2 needs for chance."""
     matrix = wide.to_numpy(float)
     clusters = _clusters(wide.index, conversations)
     row = Row(**of, unit="conversation", n=len(matrix), k=matrix.shape[1], clusters=int(clusters.max()) + 1)
@@ -181,7 +187,7 @@ def _conversations_row(
     counted = coincidence.counts(matrix[units, columns], units)
     for level in LEVELS:
         _add_alpha(row, counted, level, clusters, bootstrap)
-    _add_ac2(row, matrix[units, columns], units, scale, clusters, bootstrap)
+    _add_ac2(row, whole, scale, _clusters(whole.index, conversations), bootstrap)
     _add_kappas(row, matrix, clusters, bootstrap)
     _add_nominal(row, counted, clusters, bootstrap)
     _add_conger(row, matrix, clusters, bootstrap)
@@ -336,12 +342,12 @@ def _add_interval(
     row.add_notes(*resampled.notes(name))
 
 
-def _add_ac2(
-    row: Row, scores: Array, units: np.ndarray, scale: Scale, clusters: np.ndarray, bootstrap: Bootstrap
-) -> None:
+def _add_ac2(row: Row, whole: pd.DataFrame, scale: Scale, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
+    matrix = whole.to_numpy(float)
+    units, columns = np.nonzero(~np.isnan(matrix))
     try:
         levels = scale.levels()
-        counted, weights = gwet.counts(scores, units, levels), gwet.quadratic(levels)
+        counted, weights = gwet.counts(matrix[units, columns], units, levels), gwet.quadratic(levels)
         row.values[AC2] = gwet.agreement(counted, weights)
     except Undefined as reason:
         row.leave_out(*_with_bounds([AC2]), because=reason.note)

@@ -23,7 +23,8 @@ from studies.analysis.tables.reliability import (
 from tests.coverage.simulated import CHATS, people, ratings_of_people
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
-from tests.studies.analysis.measures.test_coincidence import FLEISS_DIAGNOSES
+from tests.studies.analysis.measures.test_coincidence import FLEISS_DIAGNOSES, FOUR_OBSERVERS
+from tests.studies.analysis.measures.test_coincidence import table as matrix_of
 from tests.studies.analysis.measures.test_kappa import ANXIETY
 from tests.studies.analysis.published import SHROUT_FLEISS
 
@@ -201,6 +202,15 @@ def test_reliability_takes_the_levels_of_the_codebook_else_those_between_the_sco
     assert "scale taken from the scores, 2 to 5: codebook.csv tells none" in found["scores"]["note"]
     assert "scale taken" not in found["told"]["note"]
     assert "AC2: quadratic weights, " in found["told"]["method"]
+
+
+def test_conversations_with_one_rating_count_towards_the_chance_agreement_of_ac2(export_of: ExportOf) -> None:
+    """Gwet 2014: 12 units, 4 raters, one unit with one rating; irrCAC 0.4.4 prints .91400 with quadratic weights."""
+    folder = export_of(judged_by("reviewer", matrix_of(FOUR_OBSERVERS)))
+    write_table(folder, "codebook", [CARE])
+    row = table_of(folder).iloc[0]
+    assert row["gwet_ac2"] == pytest.approx(0.91400, abs=5e-6)
+    assert row["n"] == 11
 
 
 @pytest.mark.parametrize("highest", ["60", "100000", "1e12"])

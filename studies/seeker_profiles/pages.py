@@ -25,6 +25,7 @@ from studies.seeker_profiles.expansion import ALL, MOST_PROFILES
 from studies.seeker_profiles.handler import ANSWERS
 from studies.seeker_profiles.planning import Work, work_for
 from studies.seeker_profiles.selection import OtherProfiles, keep
+from studies.seeker_profiles.spread import describe_spread
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
 from studies.workbench.lists import Choice, Column, filter_rows, headings, make_choices, page_of, paging, sort_rows
@@ -149,6 +150,7 @@ def list_page(
         "headings": headings(request, columns()),
         "page": page,
         "rows": [row_of(profile) for profile in page],
+        "spread": list(describe_spread(rows.values_list("content", flat=True))),
         "any": page.paginator.count or study.seeker_profiles.exists(),
         "choices": choices(request),
         "faults": faults,

@@ -9,14 +9,7 @@ from django.db.models import QuerySet
 from dialogue.languages import CODES
 from studies.data.exports.columns import Column, Filter, Then, integer, number, query_table, text
 from studies.models import SeekerProfile, Study
-
-
-def get_part(path: str, content: Mapping[str, Any]) -> Any:
-    """Return what a profile has at a path such as `P.big5.E`; None where it has nothing there."""
-    value: Any = content
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+from studies.seeker_profiles.spread import get_part
 
 
 def write_part(path: str, content: Mapping[str, Any]) -> str:

@@ -39,6 +39,7 @@ class Window:
         metrics = {"width": self.width, "height": self.height, "deviceScaleFactor": self.scale, "mobile": self.touched}
         session.send("Emulation.setDeviceMetricsOverride", metrics)
         session.send("Emulation.setTouchEmulationEnabled", {"enabled": self.touched})
+        page.evaluate("scrollTo(0, 0)")  # further down, a control may just lie half beneath a bar that stays in sight
         page.evaluate(NEXT_FRAME)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.documents import place_of, suggestion
+from dialogue.documents import translate as _
 from dialogue.languages import CODES
 from dialogue.schema import Rule
 from dialogue.self_identification import names_itself
@@ -56,7 +57,7 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
     yield from _twice("arms", spec.arms)
     yield from _twice("judges", spec.judges)
     if not spec.arms:
-        yield ("arms",), "no arms"
+        yield ("arms",), _("no arms")
     elif spec.arms_per_person() > len(spec.arms):
         yield ("order", "arms_per_person"), f"there are only {len(spec.arms)} arms"
     if spec.evaluator and not spec.seeker:
@@ -67,7 +68,7 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
     yield from _step_faults(spec)
     yield from _guide_faults(spec, instruments, instrument_folder)
     if spec.consent is None:
-        yield ("consent",), "is missing"
+        yield ("consent",), _("is missing")
     else:
         yield from _provider_faults(spec.arms, spec.consent)
         yield from _second_line_faults(spec.safety.second_line, spec.consent)
@@ -158,7 +159,7 @@ def _reviewer_step_faults(number: int, step: StepSpec) -> Iterator[Rule]:
 
 
 def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Rule]:
-    for number, _ in [place for place in walk[:-1] if place[1].kind == "debrief"]:
+    for number, _step in [place for place in walk[:-1] if place[1].kind == "debrief"]:
         yield ("steps", number, "kind"), "the debrief must be the last step"
     chats = [number for number, step in walk if step.kind == "chats"]
     if not chats:
@@ -170,7 +171,7 @@ def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: st
         yield ("steps", chats[0], "kind"), f"no consent step of the {track} track comes before the chats"
     elif consents[0] > chats[0]:
         yield ("steps", consents[0], "kind"), "consent must come before the chats"
-    if selection == "manual" and not any(step.instrument == SCREENING for _, step in walk):
+    if selection == "manual" and not any(step.instrument == SCREENING for _number, step in walk):
         yield ("selection",), f"manual selection needs a {SCREENING} questionnaire in the {track} track"
 
 
@@ -225,9 +226,10 @@ def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[
     for number, arm in enumerate(arms):
         if arm.provider and arm.provider not in consent.providers:
             named = suggestion(arm.provider, consent.providers)
-            yield ("arms", number, "provider"), f'"{arm.provider}" is not among consent.providers{named}'
+            said = _('"%(provider)s" is not among consent.providers', provider=arm.provider)
+            yield ("arms", number, "provider"), said + named
         if arm.kind == "openai_compatible" and not arm.provider:
-            yield ("arms", number, "provider"), "is missing: the consent form must name who gets a person's text"
+            yield ("arms", number, "provider"), _("is missing: the consent form must name who gets a person's text")
 
 
 def _second_line_faults(line: SecondLine | None, consent: ConsentSpec) -> Iterator[Rule]:
@@ -259,7 +261,7 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
         yield ("consent", "flags"), f'there is an interview: the form must tell of it ("{ASKS_FOR_INTERVIEW}")'
     for number, flag in enumerate(consent.flags):
         if flag in IMPLIED:
-            yield ("consent", "flags", number), f"is set by {IMPLIED[flag]}, not here"
+            yield ("consent", "flags", number), _("is set by %(key)s, not here", key=IMPLIED[flag])
         elif flag not in form["flags"]:
             yield ("consent", "flags", number), f'unknown flag "{flag}"{suggestion(flag, form["flags"])}'
     if spec.key != DEMO:
@@ -267,9 +269,9 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
         for name in needed_placeholders(form, spec.consent_flags("participant") | spec.consent_flags(COUNSELLOR)):
             if name in consent.values and not any(consent.values[name].values()):
                 if name not in (*form.get("may_be_empty", ()), *values):
-                    yield ("consent", name), "is empty, but the consent form cannot do without it"
+                    yield ("consent", name), _("is empty, but the consent form cannot do without it")
             elif not _is_filled(values.get(name, {})):
-                yield ("consent", name), f"is not filled in, and the consent form needs it{_way_out(form, name)}"
+                yield ("consent", name), _("is not filled in, and the consent form needs it") + _way_out(form, name)
 
 
 def _is_filled(text: Text) -> bool:
@@ -277,7 +279,8 @@ def _is_filled(text: Text) -> bool:
 
 
 def _way_out(form: Mapping[str, Any], name: str) -> str:
-    return ' ("" if there is none: its sentences are then left out)' if name in form.get("may_be_empty", ()) else ""
+    way_out = _('("" if there is none: its sentences are then left out)')
+    return f" {way_out}" if name in form.get("may_be_empty", ()) else ""
 
 
 def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:

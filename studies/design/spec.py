@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
 
 from dialogue.documents import suggestion
+from dialogue.documents import translate as _
 from dialogue.judges.roles import ROLES, SEEKER, Role
 from dialogue.languages import CODES, LANGUAGES
 from dialogue.prompts import Prompts, is_of_judge
@@ -142,7 +143,7 @@ class StepSpec:
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
         if self.kind == "questionnaire" and not self.instrument:
-            yield ("instrument",), "is missing"
+            yield ("instrument",), _("is missing")
         if self.mode and self.kind and self.kind != INTERVIEW:
             yield ("mode",), "belongs to interview steps only"
 

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from typing_extensions import TypedDict
 
 from dialogue.documents import suggestion
+from dialogue.documents import translate as _
 from dialogue.judges.roles import ROLES, SEEKER
 from dialogue.judges.strategies import get_strategies
 from dialogue.languages import CODES
@@ -197,7 +198,7 @@ class ModelFile(ModelSettings):
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
         if self.kind == "openai_compatible":
-            yield from (((key,), "is missing") for key in ("base_url", "model") if not getattr(self, key))
+            yield from (((key,), _("is missing")) for key in ("base_url", "model") if not getattr(self, key))
         for name in PARAMETERS:
             if name in self.extra:
                 yield ("extra", name), f"is a key of its own: write {name} beside extra"

@@ -6,7 +6,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 
+from studies.builder.drafts import check_draft
 from studies.models import Participation, Study, StudyDraft
 from tests.factories import person
 
@@ -123,6 +125,15 @@ def test_there_is_none_is_an_empty_text_and_no_fault(desk):
     assert values(draft)["consent"]["funder"] == ""
     again = {one.key: one for one in desk.get(address(draft, "consent")).context["fields"]}
     assert (again["funder"].is_none, again["funder"].faults) == (True, ())
+
+
+def test_faults_that_most_drafts_have_are_told_in_the_language_of_the_page(desk):
+    draft = begin(desk, "emoharbor")
+    with translation.override("zh-hans"):
+        faults = check_draft(draft).faults
+    assert faults["contact"] == ["缺失"]
+    assert faults["consent.pi_name"] == ["尚未填写，而知情同意书需要这一项"]
+    assert faults["consent.funder"] == ['尚未填写，而知情同意书需要这一项 （如果没有，请填 ""，相关句子会随之省略）']
 
 
 def test_faults_lead_to_their_fields(desk):

@@ -1,9 +1,10 @@
 """The parts that all figures share: their look, and how one becomes SVG and PDF with the same bytes in every run."""
 
+import hashlib
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -112,10 +113,9 @@ def figure(name: str, title: str, caption: str, canvas: Canvas) -> Figure:
 
 def _svg(name: str, title: str, canvas: Canvas) -> str:
     buffer = io.StringIO()
-    # The salt makes the ids the same in every run, and different from those of the report's other figures.
     with rc_context({"svg.hashsalt": name}):
         FigureCanvasSVG(canvas).print_svg(buffer, metadata={"Date": None, "Title": title})
-    return _short(_without_unused_ids(buffer.getvalue()))
+    return _number_ids(name, _short(_without_unused_ids(buffer.getvalue())))
 
 
 def _pdf(title: str, canvas: Canvas) -> bytes:
@@ -130,6 +130,24 @@ def _without_unused_ids(svg: str) -> str:
     svg = svg[svg.index("<svg") :]
     used = set(re.findall(r'#([\w.-]+)["\')]', svg))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+
+
+def _number_ids(name: str, svg: str) -> str:
+    """Return an SVG with its ids numbered after a digest of its name and of what is drawn: the same in every run, and
+    different from those of another figure.
+
+    matplotlib's own ids hash places that differ between runs by less than is drawn.
+    """
+    ids = list(dict.fromkeys(re.findall(r' id="([^"]*)"', svg)))
+    numbered = _rename_ids(svg, {found: f"f-{number}" for number, found in enumerate(ids)})
+    digest = hashlib.sha256(f"{name}\n{numbered}".encode()).hexdigest()[:12]
+    return _rename_ids(svg, {found: f"f{digest}-{number}" for number, found in enumerate(ids)})
+
+
+def _rename_ids(svg: str, names: Mapping[str, str]) -> str:
+    """Return an SVG with new ids, also where something refers to them."""
+    svg = re.sub(r' id="([^"]*)"', lambda found: f' id="{names[found[1]]}"', svg)
+    return re.sub(r'#([\w.-]+)(["\')])', lambda found: f"#{names.get(found[1], found[1])}{found[2]}", svg)
 
 
 def _short(svg: str) -> str:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from studies.analysis.language import speaking
 from studies.analysis.reporting.curves import Course, curves
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels, heat_map
-from studies.analysis.reporting.drawing import Figure, figure, style
+from studies.analysis.reporting.drawing import Figure, _number_ids, figure, style
 from studies.analysis.reporting.flowchart import Box, flow_chart
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from tests.languages import CHINESE
@@ -145,3 +145,20 @@ def test_a_scatter_of_many_draws_some_and_counts_all() -> None:
     assert texts(drawing).count(str(3 * MOST)) == 2
     longest = max(re.findall(r' d="([^"]*)"', drawing.svg), key=len)
     assert longest.count("M") == MOST
+
+
+CLIPPED = (
+    '<svg><clipPath id="{clip}"/><path id="{mark}" clip-path="url(#{clip})"/>'
+    '<use xlink:href="#{mark}" style="fill: #1f6f6b"/>{more}</svg>'
+)
+
+
+def test_ids_depend_on_what_is_drawn_alone_and_lead_where_they_led() -> None:
+    first, again, other = (
+        _number_ids("dots", CLIPPED.format(clip=clip, mark=mark, more=more))
+        for clip, mark, more in (("p0a", "m1b", ""), ("p9f", "m7c", ""), ("p0a", "m1b", "<g/>"))
+    )
+    assert first == again
+    [clip, mark] = re.findall(r' id="([^"]*)"', first)
+    assert first == CLIPPED.format(clip=clip, mark=mark, more="")
+    assert not {clip, mark} & set(re.findall(r' id="([^"]*)"', other))

@@ -38,7 +38,7 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is settled of a new profile: D and P so far, and the kind of problem."""
+    """The settled part of a new profile: D and P so far, and the kind of problem."""
 
     demographics: Mapping[str, Any]
     personality: Mapping[str, Any]
@@ -98,8 +98,8 @@ class Spread:
         """Return an option other than the seed's, of which the set has fewest for its weight, and which people of one
         of these ages can have."""
         options = fitting(self.options[name], ages)
-        others = [option for option in options if as_counted(option.value) != before[name]] or options
-        due = {option: (self.counts[name][as_counted(option.value)] + 1) / option.weight for option in others}
+        others = [option for option in options if fold_value(option.value) != before[name]] or options
+        due = {option: (self.counts[name][fold_value(option.value)] + 1) / option.weight for option in others}
         least = min(due.values())
         return random.choice([option for option in others if due[option] == least])
 
@@ -123,19 +123,20 @@ def settled_part_of(profile: Profile) -> Drawn:
 
 def values_of(drawn: Drawn) -> dict[str, str]:
     """Return what is counted of a profile, by field; "" for what it does not say. Ages count by their band."""
-    person = {name: as_counted(drawn.demographics.get(name, "")) for name in ("alias", "occupation", "gender")}
+    person = {name: fold_value(drawn.demographics.get(name, "")) for name in ("alias", "occupation", "gender")}
     age = drawn.demographics.get("age")
     bands = [str(number) for number, (first, last) in enumerate(BANDS) if isinstance(age, int) and first <= age <= last]
     return {
         **person,
         "gender": SAME_GENDER.get(person["gender"], person["gender"]),
         "age": bands[0] if bands else "",
-        "mbti": as_counted(drawn.personality.get("mbti", "")),
-        "problem": as_counted(drawn.problem),
+        "mbti": fold_value(drawn.personality.get("mbti", "")),
+        "problem": fold_value(drawn.problem),
     }
 
 
-def as_counted(value: Any) -> str:
+def fold_value(value: Any) -> str:
+    """Return a value as it is counted: without regard to case and spaces around it."""
     return str(value).strip().casefold()
 
 

@@ -59,6 +59,11 @@ class StudyDocument:
         rows = self.get(section)
         return len(rows) if isinstance(rows, list) else 0
 
+    def has_tables(self, section: Place) -> bool:
+        """Return whether a list, if it is there, has tables alone."""
+        rows = self.get(section)
+        return rows is None or (isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows))
+
     def add_row(self, section: Place, values: Mapping[str, Any]) -> int:
         """Add a table at the end of a list of tables, and return its number from 0."""
         self._change_rows(section, lambda rows: rows.append(to_table(values)))
@@ -96,13 +101,10 @@ class StudyDocument:
             row.trivia.indent = ("\n" if place else "") + row.trivia.indent.removeprefix("\n")
         if not rows:
             table.remove(key)
-            table.append(None, Whitespace(end))
+            self._toml.append(None, Whitespace(end))
             return
         rows[-1].value.body.append((None, Whitespace(end)))
-        if key in table:
-            table[key] = AoT(rows, parsed=True)
-        else:
-            table.append(key, AoT(rows, parsed=True))
+        table[key] = AoT(rows, parsed=True)
 
 
 def read_rows(node: Any) -> list[Table]:

@@ -99,9 +99,9 @@ class Field:
             names = {one.code: one.name for one in LANGUAGES}
             given = self.value if isinstance(self.value, Mapping) else dict.fromkeys(self.languages, self.value)
             return [Part(f"{self.name}.{code}", show(given.get(code)), names[code], code) for code in self.languages]
-        return [Part(self.name, self.typed if self.typed is not None else self.shown())]
+        return [Part(self.name, self.typed if self.typed is not None else self.typed_form())]
 
-    def shown(self) -> str:
+    def typed_form(self) -> str:
         """Return the value as people type it."""
         if self.kind == LINES:
             return "\n".join(map(show, self.value)) if isinstance(self.value, list) else show(self.value)

@@ -1,4 +1,4 @@
-"""What all pages of a draft share: who may see them, the sections as navigation, and how a change is stored."""
+"""The shared parts of a draft's pages: who may see them, the sections as navigation, and how a change is stored."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps

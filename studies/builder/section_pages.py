@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -46,6 +46,11 @@ def get_section(slug: str) -> Section:
     return section
 
 
+def is_editable(shown: Section, document: StudyDocument | None) -> TypeGuard[StudyDocument]:
+    """Return whether fields can show the section; else only its text can be mended."""
+    return document is not None and (not shown.is_list or document.has_tables(shown.place))
+
+
 def make_section_fields(shown: Section, place: Place, document: StudyDocument, checked: Checked) -> list[Field]:
     """Return the fields of a section, or of one table of a list."""
     if shown.slug == PROMPTS:
@@ -60,7 +65,7 @@ def make_section_fields(shown: Section, place: Place, document: StudyDocument, c
 def section(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpResponse:
     """Show a section: its fields, or the tables of its list."""
     shown, document = get_section(slug), read_document(draft)
-    if document is None:
+    if not is_editable(shown, document):
         return redirect("research-draft-text", draft.pk)
     if shown.is_list:
         return list_page(request, draft, shown, document)
@@ -105,7 +110,7 @@ def describe_step(step: Mapping[str, Any]) -> tuple[str, str]:
 def row(request: HttpRequest, draft: StudyDraft, slug: str, number: int) -> HttpResponse:
     """Show the fields of one table of a list."""
     shown, document = get_section(slug), read_document(draft)
-    if document is None:
+    if not is_editable(shown, document):
         return redirect("research-draft-text", draft.pk)
     if not shown.is_list or number >= document.count(shown.place):
         raise Http404
@@ -176,7 +181,9 @@ def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:
 def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpResponse:
     """Add, copy, move or remove a table of a list."""
     shown, document = get_section(slug), read_document(draft)
-    if document is None or not shown.is_list:
+    if not is_editable(shown, document):
+        return redirect("research-draft-text", draft.pk)
+    if not shown.is_list:
         raise Http404
     if request.POST.get("revision") != str(draft.revision):
         messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))

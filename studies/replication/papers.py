@@ -1,4 +1,4 @@
-"""What the papers print, and where the same is in our results: `fixtures/papers/PAPER.json`, read with the results."""
+"""The printed numbers of the papers (`fixtures/papers/PAPER.json`), and where the same is in our results."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What differs between two equal walks on scripts: codes drawn by chance, the clock, and how long a script took.
+"""Steady what differs between two equal walks on scripts: codes drawn by chance, the clock, and how long a script took.
 
 Each gets a value of its own that is the same in every walk. Only the database of a walk is ever changed so.
 """

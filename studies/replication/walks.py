@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Walk:
-    """What is walked. `folder` holds the files that the parts read and write; `arm`: with which behaviours are left
+    """A walk. `folder` holds the files that the parts read and write; `arm`: with which behaviours are left
     out."""
 
     paper: str

@@ -53,7 +53,7 @@ class Seeds:
     left_out: Mapping[str, int]
 
     @property
-    def are_stored(self) -> bool:
+    def is_of_study(self) -> bool:
         return self.name == ALL
 
 
@@ -130,7 +130,7 @@ class Expansion:
             "seed": seed.id,
             "language": seed.language,
             "drawn": drawn.as_json(),
-            **({} if self.seeds.are_stored else {"content": as_content(seed)}),
+            **({} if self.seeds.is_of_study else {"content": as_content(seed)}),
         }
 
 

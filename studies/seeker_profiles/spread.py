@@ -1,4 +1,4 @@
-"""Who the profiles of a study are: how often each age, gender, occupation, type, problem and feeling occurs."""
+"""The spread of a study's profiles: how often each age, gender, occupation, type, problem and feeling occurs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

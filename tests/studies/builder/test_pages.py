@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from studies.builder.drafts import check_draft
+from studies.builder.sections import get_sections
 from studies.models import Participation, Study, StudyDraft
 from tests.factories import person
 
@@ -368,3 +369,30 @@ def test_strangers_see_no_draft(desk):
     for where in (address(draft), reverse("research-new-study"), address(draft, "arms")):
         assert Client().get(where).status_code == 302
         assert "/sign-in/" in Client().get(where)["Location"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'arms = "a"\nchat = 3\nsteps = {kind = "x"}\n',
+        "arms = [1, 2]\nsteps = [[]]\n",
+        'arms = [{key = "a"}, 7]\nlanguages = [["en"], 1]\ntitle = 5\n',
+        'languages = "en"\nkey = []\n[consent]\ninstrument = ["x"]\nflags = 3\n[prompts]\njudge = {a = 1}\n',
+        'chat.min_turns = "x"\nsafety.oncall = "nobody"\nsafety.second_line = []\nprompts = "p"\n',
+        '[[steps]]\nkind = 3\ninstrument = ["a"]\n[[steps]]\n[[arms]]\nextra = "x"\ntitle = [1]\n',
+    ],
+)
+def test_no_file_breaks_a_page(desk, text):
+    for section in get_sections():
+        draft = begin(desk)
+        draft.text, draft.revision = text, 1
+        draft.save()
+        page = desk.get(address(draft, section.slug))
+        assert page.status_code in (200, 302)
+        if page.status_code == 200 and "fields" in page.context:
+            assert desk.post(address(draft, section.slug), posted(page)).status_code in (302, 400)
+        for act in ("add", "up:0", "down:0", "copy:0", "remove:0"):
+            assert rows(desk, draft, act, section.slug).status_code in (302, 404)
+        assert desk.get(address(draft, section.slug, 0)).status_code in (200, 302, 404)
+    assert desk.get(address(draft)).status_code == 200

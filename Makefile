@@ -2,7 +2,7 @@
 B := .venv/bin
 DEV := .venv/.dev
 
-.PHONY: run check test test-all lint format screenshots demo-data messages browser bench bench-peers faults coverage docs
+.PHONY: run check test test-all lint format screenshots demo-data messages browser bench bench-peers faults coverage docs fuzz lock audit sbom
 
 run: .venv/.run
 	@$(B)/python manage.py start
@@ -24,6 +24,11 @@ COUNT ?= 300
 faults: $(DEV)
 	@$(B)/python -m tests.faults $(if $(SEEDS),--seeds $(SEEDS),--count $(COUNT))
 
+# Hostile inputs of every kind, half of them on SQLite and half on PostgreSQL.
+fuzz: COUNT = 10000
+fuzz: $(DEV)
+	@$(B)/python -m tests.fuzz --count $(COUNT)
+
 # How often the intervals of the analysis hold what was planted; CELLS="r alpha" chooses.
 coverage: $(DEV)
 	@$(B)/python -m tests.coverage $(if $(CELLS),--cells $(CELLS))
@@ -44,11 +49,11 @@ format: $(DEV)
 	@sh deploy/venv.sh .venv
 	@touch $@
 
-.venv/.run: .venv/.base requirements.txt constraints.txt
+.venv/.run: .venv/.base requirements.txt constraints.txt deploy/uv.txt
 	@sh deploy/install.sh .venv requirements.txt
 	@touch $@
 
-$(DEV): .venv/.base requirements.txt requirements-prod.txt requirements-dev.txt constraints.txt
+$(DEV): .venv/.base requirements.txt requirements-prod.txt requirements-dev.txt constraints.txt deploy/uv.txt
 	@sh deploy/install.sh .venv requirements-dev.txt
 	@touch $(DEV) .venv/.run
 
@@ -75,8 +80,26 @@ messages: .venv/.run
 	$(B)/python manage.py compilemessages -i .venv
 
 # The pages of docs/ that are made from the code.
-docs: .venv/.run
+docs: $(DEV)
 	@$(B)/python manage.py write_docs
+	@$(B)/python -m tests.licences
+
+# Exact versions and hashes of all packages anew, after a change of requirements; UPGRADE=--upgrade takes the newest.
+UV := $(B)/python -m uv
+lock: $(DEV)
+	@$(UV) pip compile --quiet --generate-hashes --no-annotate --python-version 3.11 $(UPGRADE) \
+	    --custom-compile-command "make lock" requirements-dev.txt --output-file constraints.txt
+	@$(B)/python -m tests.licences
+
+# Known faults of the packages; needs the network and says so where it is missing.
+audit: $(DEV)
+	@$(B)/python deploy/audit.py
+
+# What is installed, with versions and licences, as a CycloneDX bill of materials.
+sbom: .venv/.run
+	@mkdir -p var
+	$(UV) tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py environment --output-reproducible \
+	    --output-format JSON --output-file var/sbom.cdx.json .venv/bin/python
 
 # How fast, how lean and how safe from loss: chats beside the bare Channels and Daphne consumer, then judges and
 # simulated seekers beside other ways to ask a model as often.

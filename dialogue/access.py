@@ -3,19 +3,40 @@
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, QuerySet
+
+from dialogue import replies, sockets
 from dialogue.models import Conversation
 
-KEY = "conversations"
+KEY = "access"  # to which conversations, and by which of their access numbers
 
 
 def grant(session: MutableMapping[str, Any], conversation: Conversation) -> None:
-    codes = session.get(KEY, [])
-    if conversation.code not in codes:
-        session[KEY] = [*codes, conversation.code]
+    granted = session.get(KEY, {})
+    if granted.get(conversation.code) != conversation.access_number:
+        session[KEY] = {**granted, conversation.code: conversation.access_number}
 
 
 def conversation_for(scope: Mapping[str, Any], code: str) -> Conversation | None:
     session = scope.get("session")
-    if session is None or code not in session.get(KEY, []):
-        return None
-    return Conversation.objects.filter(code=code).first()
+    number = None if session is None else session.get(KEY, {}).get(code)
+    return None if number is None else Conversation.objects.filter(code=code, access_number=number).first()
+
+
+def revoke(conversations: QuerySet[Conversation]) -> None:
+    """Shut out all browsers, and close their sockets in every server process. `grant` lets one in again."""
+    found = list(conversations.values_list("pk", "code"))
+    conversations.update(access_number=F("access_number") + 1)
+    transaction.on_commit(lambda: close_sockets(found))
+
+
+def close_sockets(conversations: list[tuple[int, str]]) -> None:
+    for pk, code in conversations:
+        if settings.SINGLE_PROCESS:
+            sockets.shut_out(pk)
+        else:
+            async_to_sync(get_channel_layer().group_send)(replies.group(code), {"type": "conversation.revoked"})

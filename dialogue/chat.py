@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -21,6 +21,7 @@ from dialogue.pacing import Pacing
 from dialogue.prices import FREE, Price, PriceFileError, Prices, load_prices
 from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.registry import answering_kind
+from dialogue.redaction import mask_identity
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
 from dialogue.safety.second_line import (
@@ -98,6 +99,14 @@ class Assignment:
         return self.messages[-1].text
 
 
+class Notice(NamedTuple):
+    """Frames that an act from outside has stored, for the sockets of a conversation."""
+
+    conversation: int
+    code: str
+    frames: tuple[frames.Outgoing, ...]
+
+
 @dataclass(frozen=True)
 class TakenTurn:
     turn: int
@@ -153,6 +162,8 @@ def refuse_unless_open(conversation: Conversation, last: Turn | None) -> None:
         raise ChatRefused("paused", "A short rating is due first.")
     if conversation.status == Status.CLOSED:
         raise ChatRefused("closed", "The conversation is over.")
+    if conversation.suspended:
+        raise ChatRefused("paused", "The study team has paused your part.")
     if last and last.state in (TurnState.WAITING, TurnState.FAILED):
         raise ChatRefused("busy", "The reply to your last message is still due.")
 
@@ -353,8 +364,9 @@ def with_inquiry(assignment: Assignment, conversation: Conversation, turn: Turn,
     line = assignment.second_line
     if line is None or turn.second_level is not None or must_hold(conversation, turn):
         return assignment
-    earlier = [EarlierTurn(one.text, one.reply, one.risk_level) for one in past]
-    question = question_about(line, turn.text, earlier, conversation.language)
+    told = mask_identity if conversation.redacts else str
+    earlier = [EarlierTurn(told(one.text), one.reply, one.risk_level) for one in past]
+    question = question_about(line, told(turn.text), earlier, conversation.language)
     return replace(assignment, inquiry=open_inquiry(assignment, question))
 
 
@@ -468,7 +480,7 @@ def retry(conversation_id: int, *, owner: str) -> Assignment | None:
     """Ask again for a reply that failed; nothing where none did."""
     conversation = lock_conversation(conversation_id)
     last = conversation.last_turn()
-    if last is None or last.state != TurnState.FAILED or conversation.status != Status.OPEN:
+    if last is None or last.state != TurnState.FAILED or conversation.status != Status.OPEN or conversation.suspended:
         return None
     last.state, last.error = TurnState.WAITING, ""
     last.save(update_fields=["state", "error"])
@@ -501,11 +513,8 @@ def record_reply(
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
     answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
-    return (
-        [answer]
-        if conversation.status == Status.OPEN
-        else [answer, state_frame(conversation, answered_turn(assignment))]
-    )
+    goes_on = conversation.status == Status.OPEN and not conversation.suspended
+    return [answer] if goes_on else [answer, state_frame(conversation, answered_turn(assignment))]
 
 
 def answered_turn(assignment: Assignment) -> Turn:
@@ -682,6 +691,8 @@ def fail_turn(assignment: Assignment, error: str, answers: Sequence[AnsweredInqu
 def failed_frame(conversation: Conversation, assignment: Assignment) -> frames.Outgoing:
     conversation.state_seq = conversation.reserve(1)
     conversation.save(update_fields=["state_seq"])
+    if conversation.suspended:
+        return team_pause(conversation, assignment.turn)
     return frames.Failed(seq=conversation.state_seq, turn=assignment.turn)
 
 
@@ -712,7 +723,13 @@ def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoin
         return frames.Pause(seq=conversation.state_seq, turn=turn)
     if conversation.status == Status.CLOSED:
         return frames.Closed(seq=conversation.state_seq)
+    if conversation.suspended:
+        return team_pause(conversation, turn)
     return frames.Failed(seq=conversation.state_seq, turn=turn)
+
+
+def team_pause(conversation: Conversation, turn: int) -> frames.Pause:
+    return frames.Pause(seq=conversation.state_seq, turn=turn, by="team")
 
 
 @dataclass(frozen=True)
@@ -727,10 +744,12 @@ def missed_after(conversation_id: int, after: int) -> Missed:
     turns = SHOWN_TURNS.rows(conversation_id)
     last = turns[-1] if turns else None
     missed = [frame for turn in turns for frame in frames_of(turn, turn is last) if frame.seq > after]
-    stands = conversation.status != Status.OPEN or (last is not None and last.state == TurnState.FAILED)
+    is_reply_due = last is not None and last.state == TurnState.WAITING
+    rests = conversation.suspended and not is_reply_due
+    stands = conversation.status != Status.OPEN or rests or (last is not None and last.state == TurnState.FAILED)
     if stands and conversation.state_seq > after:
         missed.append(state_frame(conversation, last))
-    return Missed(missed, last is not None and last.state == TurnState.WAITING)
+    return Missed(missed, is_reply_due)
 
 
 def frames_of(turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
@@ -772,7 +791,7 @@ def end(conversation_id: int, *, early: bool) -> frames.Outgoing:
     one."""
     conversation = lock_conversation(conversation_id)
     last = conversation.last_turn()
-    if conversation.status != Status.OPEN:
+    if conversation.status != Status.OPEN or conversation.suspended:
         refuse_unless_open(conversation, last)
     reached = conversation.answered_turns() >= conversation.min_turns
     if not reached and not early:
@@ -842,12 +861,42 @@ def release(conversation_id: int) -> None:
     conversation.save(update_fields=["status"])
 
 
-def stop(conversation_id: int, reason: EndReason) -> None:
+@transaction.atomic
+def suspend(conversation_id: int) -> Notice:
+    """Take no more messages until `unsuspend`; a reply that is under way still comes."""
+    conversation = lock_conversation(conversation_id)
+    conversation.suspended, conversation.state_seq = True, conversation.reserve(1)
+    conversation.save(update_fields=["suspended", "state_seq"])
+    last = conversation.last_turn()
+    tells = conversation.status == Status.OPEN and not is_under_way(last)
+    shown = (state_frame(conversation, last),) if tells else ()
+    return Notice(conversation.pk, conversation.code, shown)
+
+
+def unsuspend(conversation_id: int) -> None:
+    """Take messages again."""
+    Conversation.objects.filter(pk=conversation_id).update(suspended=False)
+
+
+def is_reply_under_way(conversation_id: int) -> bool:
+    """Return whether a process is fetching a reply, with the conversation locked until the transaction ends."""
+    return is_under_way(lock_conversation(conversation_id).last_turn())
+
+
+def is_under_way(turn: Turn | None) -> bool:
+    if turn is None or turn.state != TurnState.WAITING:
+        return False
+    return turn.lease_until is not None and turn.lease_until > timezone.now()
+
+
+def stop(conversation_id: int, reason: EndReason) -> Notice:
     """End it from outside, whatever its state; a conversation that has ended keeps its reason."""
     conversation = lock_conversation(conversation_id)
-    if conversation.status != Status.CLOSED:
-        close(conversation, reason)
-        conversation.turns.filter(state=TurnState.WAITING).update(state=TurnState.FAILED)
+    if conversation.status == Status.CLOSED:
+        return Notice(conversation.pk, conversation.code, ())
+    close(conversation, reason)
+    conversation.turns.filter(state=TurnState.WAITING).update(state=TurnState.FAILED)
+    return Notice(conversation.pk, conversation.code, (state_frame(conversation, None),))
 
 
 def reopen_unused(conversation_id: int) -> None:

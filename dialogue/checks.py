@@ -7,7 +7,7 @@ from django.core.checks import CheckMessage, register
 from django.core.checks import Warning as Caution
 
 
-@register
+@register("emostudy")
 def console_email_only_for_loopback(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if settings.LOOPBACK_ONLY or not settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
         return []

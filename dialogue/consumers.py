@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
-from dialogue import chat, frames, replies
+from dialogue import chat, frames, replies, sockets
 from dialogue.access import conversation_for
 from dialogue.models import Conversation
 from dialogue.safety import second_line
@@ -26,6 +26,7 @@ TRY_AGAIN_LATER = 1013
 
 class ChatConsumer(AsyncWebsocketConsumer):
     conversation: Conversation | None = None
+    line: sockets.Line | None = None
 
     async def __call__(self, *asgi: Any) -> None:
         """Leave nothing of the socket behind, whether it ends by a goodbye, a handler that broke or Daphne's
@@ -50,11 +51,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if not settings.SINGLE_PROCESS:
             await self.channel_layer.group_add(replies.group(code), self.channel_name)
         second_line.prepare(self.conversation.second_line)
+        await sockets.replace_oldest(self.conversation.pk, sockets.OF_CONVERSATION)
         await self.accept()
+        self.line = sockets.open_line(self.conversation.pk, self)
 
     async def leave_for_good(self, conversation: Conversation) -> None:
         self.leave()
         self.writer.cancel()
+        if self.line:
+            sockets.forget(self.line)
         if not settings.SINGLE_PROCESS:
             await self.channel_layer.group_discard(replies.group(conversation.code), self.channel_name)
 
@@ -86,6 +91,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.outgoing.put_nowait(frames.Error(code=code, detail=detail))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        self.line.hear()
         if self.outgoing.qsize() > BACKLOG:
             await self.close(TRY_AGAIN_LATER)
             return
@@ -186,6 +192,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def conversation_newer(self, event: dict[str, Any]) -> None:
         if event["channel"] != self.channel_name and self.attached:
             self.supersede()
+
+    async def conversation_revoked(self, event: dict[str, Any]) -> None:
+        await self.close(sockets.SHUT_OUT)
 
     async def conversation_changed(self, event: dict[str, Any]) -> None:
         if self.attached and event["owner"] != replies.OWNER:

@@ -110,10 +110,11 @@ def _syntax_fault(text: str, error: ValueError) -> Fault:
     """Return where a TOML file breaks off. Python reads no number of thousands of digits, and does not say where."""
     if not isinstance(error, tomllib.TOMLDecodeError):
         digits = TOO_MANY_DIGITS.search(text)
-        line = f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else ""
-        return Fault(line, _("a number is too long"))
+        line = text.count("\n", 0, digits.start()) + 1 if digits else 0
+        return Fault(_("line %(number)s", number=line) if line else "", _("a number is too long"))
     place = re.search(r"\(at line (\d+)", str(error))
-    return Fault(f"line {place[1] if place else len(text.splitlines())}", f"no TOML: {error}")
+    line = int(place[1]) if place else len(text.splitlines())
+    return Fault(_("line %(number)s", number=line), _("no TOML: %(error)s", error=error))
 
 
 class Repeating(dict[str, Any]):
@@ -129,7 +130,7 @@ def parse_json(text: str, file: object) -> Any:
     except RecursionError as error:
         raise DocumentError(file, [Fault("", _("is nested too deeply"))]) from error
     except ValueError as error:
-        raise DocumentError(file, [Fault("", f"no JSON: {error}")]) from error
+        raise DocumentError(file, [Fault("", _("no JSON: %(error)s", error=error))]) from error
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -168,6 +168,7 @@ class Pause(Outgoing):
     seq: int
     turn: int
     next: str = NEXT
+    by: str | None = None  # "team", where no rating is due
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from functools import cache
 from pathlib import Path
 
 from dialogue.documents import suggestion
+from dialogue.documents import translate as _
 from dialogue.providers.base import Message
+from dialogue.quoting import quote_answer, quote_part
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "prompts"
 VERSION = "version:"
@@ -43,6 +45,7 @@ PLACEHOLDERS: Mapping[str, Sequence[str]] = {  # of each prompt that a study can
     "profile_expander": ("seed", "person"),
     "profile_validator": ("profile",),
 }
+WRITTEN_BY_RESEARCHERS = ("items", "scope", "behaviour")  # parts that hold nothing that a person or a model wrote
 WITH_FORM = (  # the others get it with each question
     "thinker",
     "seeker_thinker",
@@ -118,14 +121,22 @@ def _read_once(path: Path) -> PromptFile:
 def build_messages(text: str, parts: Sequence[Part], end: Sequence[str] = ()) -> list[Message]:
     """Return the text with the parts that it has placeholders for, then a message with the other parts and the end.
 
-    Parts are filled in at once, so a placeholder within somebody's words stays as it is.
+    Parts are filled in at once, so a placeholder within somebody's words stays as it is. What looks like a tag in them
+    is quoted, so they cannot end their part.
     """
+    parts = [(name, shown and [_quote(name, line) for line in shown]) for name, shown in parts]
     lines = {name: "\n".join(shown or ()) for name, shown in parts}
     placed = set(PLACEHOLDER.findall(text)) & lines.keys()
     filled = PLACEHOLDER.sub(lambda found: lines.get(found[1], found[0]), text)
     rest = [line for name, shown in parts if name not in placed and shown is not None for line in _tag(name, shown)]
     rest += end
     return [Message("system", filled), Message("user", "\n".join(rest))] if rest else [Message("user", filled)]
+
+
+def _quote(name: str, text: str) -> str:
+    if name in WRITTEN_BY_RESEARCHERS:
+        return text
+    return quote_answer(text) if name == "answer" else quote_part(text)
 
 
 def _tag(name: str, lines: Sequence[str]) -> list[str]:
@@ -137,14 +148,18 @@ def find_faults(name: str, text: str) -> Iterator[str]:
     known = placeholders_of(name)
     for found in dict.fromkeys(PLACEHOLDER.findall(text)):
         if found not in known:
-            yield f"{{{found}}} is no placeholder of this prompt{suggestion(found, known) or '.'} {_list_known(known)}"
+            said = _("{%(name)s} is no placeholder of this prompt", name=found)
+            yield f"{said}{suggestion(found, known) or '.'} {_list_known(known)}"
     if name in WITH_FORM:
         form = next((line for line in text.splitlines() if line.startswith(FORM)), "")
         needed = FORM_KEY.findall(_form_of_default(name))
         if not form:
-            yield f"no line begins with {FORM} and gives the form of the answer, as {_form_of_default(name)}"
+            usual = _form_of_default(name)
+            yield _(
+                "no line begins with %(form)s and gives the form of the answer, as %(usual)s", form=FORM, usual=usual
+            )
         elif missing := [key for key in needed if f'"{key}"' not in form]:
-            yield f"the line that begins with {FORM} lacks {', '.join(missing)}"
+            yield _("the line that begins with %(form)s lacks %(missing)s", form=FORM, missing=", ".join(missing))
 
 
 def is_of_judge(name: str) -> bool:
@@ -158,7 +173,9 @@ def placeholders_of(name: str) -> Sequence[str]:
 
 
 def _list_known(known: Sequence[str]) -> str:
-    return f"It has {', '.join(f'{{{one}}}' for one in known)}" if known else "It has none"
+    if not known:
+        return _("It has none")
+    return _("It has %(placeholders)s", placeholders=", ".join(f"{{{one}}}" for one in known))
 
 
 def _form_of_default(name: str) -> str:

@@ -1,8 +1,9 @@
-"""Removal of what tells who somebody is from a conversation, before others read it. Pure.
+"""Removal of what tells who somebody is from a conversation, before models or other people read it. Pure.
 
 Before a judge reads it, e-mail and internet addresses are taken out, accounts and numbers of documents, telephone
 numbers and whatever else is as long a number, postal addresses, and the names that are known. Dates, places, and names
 of others stay: what is said in a conversation would be lost with them. Before it is published, they are taken out too.
+Where a study masks what its arms are sent, or what it exports, names go that are known by their form alone.
 """
 
 import json
@@ -12,9 +13,9 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
-from dialogue.identifying import places_in
+from dialogue.identifying import HAN, places_in
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.whereabouts import Find, Names, find_identifying
+from dialogue.whereabouts import Find, Names, collect_names, find_identifying
 
 VERSION = "1"  # of what is found and what stands in its place
 RELEASE_VERSION = "1"  # the same, for texts that are published
@@ -62,6 +63,19 @@ def redact(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple
     """Return the text with something in the place of each find, and the kinds of the finds in their order."""
     found = [place for place in places_in(text, names) if place.kind in BEFORE_JUDGES]
     return replace_finds(text, [Find(*place) for place in found], language)
+
+
+@lru_cache(maxsize=4096)  # what was said before is sent again with each message
+def redact_message(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the same as `redact`, with names that nobody has told us, in the language that the text is in."""
+    language = "zh" if HAN.search(text) else "en"
+    finds = find_identifying(text, Names(heard=tuple(collect_names([text]))))
+    return replace_finds(text, [find for find in finds if find.kind in BEFORE_JUDGES], language)
+
+
+def mask_identity(text: str) -> str:
+    """Return the text without what tells who somebody is."""
+    return redact_message(text)[0]
 
 
 def redact_for_release(text: str, names: Names, language: str) -> tuple[str, tuple[str, ...]]:

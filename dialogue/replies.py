@@ -8,16 +8,17 @@ import random
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from asgiref.sync import async_to_sync
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from dialogue import chat, frames
-from dialogue.chat import AnsweredInquiry, Assignment, Inquiry
+from dialogue.chat import AnsweredInquiry, Assignment, Inquiry, Notice
 from dialogue.models import Supporter
 from dialogue.pacing import Pace, PacedReply
 from dialogue.providers.base import ProviderError, Reply
@@ -421,7 +422,18 @@ def group(code: str) -> str:
     return f"conversation.{code}"
 
 
-async def tell_other_processes(code: str, outcome: list[frames.Outgoing]) -> None:
+def tell_sockets(notices: Iterable[Notice]) -> None:
+    """Show what a page's act has stored to the people whose conversations it was about. Call it after the commit."""
+    async_to_sync(_tell_sockets)(tuple(notices))
+
+
+async def _tell_sockets(notices: Iterable[Notice]) -> None:
+    for notice in notices:
+        broadcast(notice.conversation, notice.frames)
+        await tell_other_processes(notice.code, notice.frames)
+
+
+async def tell_other_processes(code: str, outcome: Sequence[frames.Outgoing]) -> None:
     """Announce that something is stored, and no more: sockets of other processes read it from the database."""
     if settings.SINGLE_PROCESS or not outcome:
         return

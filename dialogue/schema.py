@@ -42,6 +42,7 @@ from typing_extensions import is_typeddict
 
 from dialogue.documents import DEEPEST, Fault, Place, place_of, suggestion, unkept_values
 from dialogue.documents import translate as _
+from dialogue.key_variables import is_listed, is_own
 
 KNOWN_KEYS_ONLY = ConfigDict(extra="forbid")
 ROUNDS = 10  # of checking again without what was faulty
@@ -116,6 +117,12 @@ def check_variable(text: str) -> str:
     """Return the text where it names an environment variable. It is not repeated: it may be the key itself."""
     if text and not VARIABLE.fullmatch(text):
         raise ValueError(_("must be the name of an environment variable (capitals, digits, _), never the key"))
+    if is_own(text):
+        raise ValueError(
+            _("is a secret of emostudy's own and is sent to nobody: name the variable of the provider's key")
+        )
+    if text and not is_listed(text):
+        raise ValueError(_("is none of the variables that this server lets a study name (MODEL_KEYS): ask its admin"))
     return text
 
 

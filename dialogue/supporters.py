@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import TurnState
 from dialogue.providers.base import Message
+from dialogue.quoting import quote_part
+from dialogue.redaction import mask_identity
 
 SLOT = "{profile}"
 
@@ -17,7 +19,7 @@ SLOT = "{profile}"
 def system_prompt(prompt: str, profile: str) -> str:
     """Return the prompt with the seeker's profile in its place; without one, its introducing line is removed too."""
     if profile or SLOT not in prompt:
-        return prompt.replace(SLOT, profile)
+        return prompt.replace(SLOT, quote_part(profile))
     paragraphs = prompt.split("\n\n")
     return "\n\n".join(paragraph for paragraph in paragraphs if SLOT not in paragraph)
 
@@ -33,13 +35,14 @@ def messages_for(conversation: Conversation, past: Iterable[Turn], text: str) ->
 
 
 def messages_from_pairs(conversation: Conversation, past: Iterable[tuple[str, str]], text: str) -> list[Message]:
-    """Return the same messages from pairs of message and reply."""
+    """Return the same messages from pairs of message and reply. The person's are masked where the study says so."""
+    told = mask_identity if conversation.redacts else str
     messages = messages_for_opening(conversation) if conversation.opening else standing_messages(conversation)
     if conversation.opening:
         messages.append(Message("assistant", conversation.opening))
     for message, reply in past:
-        messages += [Message("user", message), Message("assistant", reply)]
-    return [*messages, Message("user", text)]
+        messages += [Message("user", told(message)), Message("assistant", reply)]
+    return [*messages, Message("user", told(text))]
 
 
 def messages_for_opening(conversation: Conversation) -> list[Message]:
@@ -48,5 +51,6 @@ def messages_for_opening(conversation: Conversation) -> list[Message]:
 
 
 def standing_messages(conversation: Conversation) -> list[Message]:
-    prompt = system_prompt(conversation.supporter.prompt, conversation.profile) if conversation.supporter else ""
+    profile = mask_identity(conversation.profile) if conversation.redacts else conversation.profile
+    prompt = system_prompt(conversation.supporter.prompt, profile) if conversation.supporter else ""
     return [Message("system", prompt)] if prompt else []

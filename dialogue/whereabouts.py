@@ -140,6 +140,17 @@ AFTER = (
     r"(?=[，。！？、；：,.!?;:\s（）()“”]|$|[的也就都在说和跟对把被给让总是又还要想去来不没很今昨刚才最常经已这那走离死打骂吼哭笑病"
     "出跑回住突为因向竟居却便帮陪约请等爱喜觉认知结怀发看听教带拿抢借欠骗追甩提劝拒嫌怪怨烦讨用做当考每有早晚])"
 )
+MORE_SURNAMES = "殷施柴窦苗尤祝柳卓蓝喻娄冉裴岑舒佟鲁傅钮骆樊凌霍虞耿"
+LONG_SURNAMES = "欧阳|司徒|上官|诸葛|慕容|皇甫|令狐|司马|夏侯|东方"
+# What stands before and after a person's name, so that a short one is not taken for a word.
+BEFORE_PERSON = (
+    "(?:(?<=[跟和与对给找被问骂怪提恨爱劝陪约催帮喊抱追到着欠])|(?<=只有)|(?<=为什么)|(?<=喜欢)|(?<=认识)"
+    "|(?<=[我你他她][妈爸哥姐弟妹爷奶]))"
+)
+AFTER_PERSON = (
+    r"(?=[，。！？、；：,.!?;:\s（）()“”]|$|说|问|把|也|跟|和我|对我|给我|陪|帮|骂|打|从来|一直|总|不|没|昨|今|又|就是|真的"
+    "|这个?人|那个?人|他|她|的事|吵|闹|分手|离|走了|来找|人很|突然|最近|啊|可以|怎么|在)"
+)
 GIVEN = f"(?:(?![的了在是和跟说对总也都就又还要想去来不没很把被给让因所一])[{HAN}])"  # a sign of a given name
 ORDINARY_BODY = re.compile(
     "送|意外|关|重点|普通|外地|当地|本地|附近|全国|小型|大型|国有|民营|外资|联网|私立|公立|儿童|人民|其他|上市|创业|外贸|精神|专科|中心|综合"
@@ -255,6 +266,7 @@ def find_identifying(text: str, names: Names) -> list[Find]:
         _find_written(text),
         _find_numbers(text),
         _find_chinese(text),
+        _find_names_by_characters(text),
         _find_known_words(text),
         _find_names(text, names.heard),
     )
@@ -303,6 +315,32 @@ def _find_chinese(text: str) -> Iterator[Find]:
         for match in pattern.finditer(text):
             if ordinary is None or not ordinary.match(match[1]):
                 yield Find(kind, *match.span(1))
+
+
+def _find_names_by_characters(text: str) -> Iterator[Find]:
+    """Yield Chinese names by the characters that they are made of."""
+    ordinary = get_known_words()["no_chinese_names"]
+    for pattern in _patterns_of_chinese_names():
+        for match in pattern.finditer(text):
+            if ordinary.isdisjoint((match[0], match[0][:2])):
+                yield Find("name", *match.span())
+
+
+@cache
+def _patterns_of_chinese_names() -> Sequence[re.Pattern[str]]:
+    """Return the patterns of surnames and nicknames with characters that given names are made of."""
+    known = get_known_words()
+    given, doubled = ("".join(sorted(known[key])) for key in ("given_name_characters", "nickname_characters"))
+    # After 一 or 几, characters such as 段, 周 and 张 count something.
+    surname = f"(?:(?<![一两三几每半多])[{SURNAMES}{MORE_SURNAMES}]|{LONG_SURNAMES})"
+    patterns = (
+        f"{surname}[{given}]{{2}}",
+        f"{surname}[{given}]{AFTER_PERSON}",
+        f"{BEFORE_PERSON}{surname}[{given}]",
+        f"(?:(?<![{HAN}])|{BEFORE_PERSON})[小阿][{given}]{AFTER_PERSON}",
+        f"([{doubled}])\\1",  # 婷婷
+    )
+    return [re.compile(pattern) for pattern in patterns]
 
 
 def _find_known_words(text: str) -> Iterator[Find]:
@@ -370,6 +408,6 @@ def _find_chinese_names(text: str) -> Iterator[str]:
         if not NO_TITLED.match(name) and not NO_CALLED.match(name[1:]):
             bare = name.rstrip(f"{SMALL}总")  # "王芳总是" has no title
             yield bare if len(bare) >= SHORTEST_NAME else name
-    for find in _find_chinese(text):
+    for find in chain(_find_chinese(text), _find_names_by_characters(text)):
         if find.kind == "name":
             yield text[find.start : find.end]

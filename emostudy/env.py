@@ -1,13 +1,17 @@
 """Read the environment. Every `X` may be given as `X_FILE`; an odd value stops the start with one line naming it."""
 
+import hmac
 import os
 import sys
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from dialogue.incoming import int_from
+
+FERNET_BYTES = 32  # of a key
 
 
 def refuse(name: str, why: str) -> NoReturn:
@@ -54,6 +58,28 @@ def envdecimal(name: str) -> Decimal | None:
 
 def envlist(name: str) -> list[str]:
     return [part.strip() for part in envtext(name).split(",") if part.strip()]
+
+
+def envkeys(name: str) -> list[str]:
+    """Return keys of Fernet, separated by commas. No error repeats one."""
+    keys = envlist(name)
+    for number, key in enumerate(keys, 1):
+        if not is_fernet_key(key):
+            which = f"key {number} of {len(keys)}" if len(keys) > 1 else "it"
+            refuse(name, f"{which} is not 32 bytes in URL-safe base64, as Fernet.generate_key() makes them")
+    return keys
+
+
+def is_fernet_key(key: str) -> bool:
+    try:
+        return len(urlsafe_b64decode(key)) == FERNET_BYTES
+    except ValueError:
+        return False
+
+
+def derive_key(purpose: str, secret: str) -> str:
+    """Return a key of Fernet that is always the same for this purpose and this secret."""
+    return urlsafe_b64encode(hmac.digest(secret.encode(), purpose.encode(), "sha256")).decode()
 
 
 def envurl(name: str, schemes: tuple[str, ...]) -> str:

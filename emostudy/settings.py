@@ -39,6 +39,12 @@ SECRET_KEY = env.envtext("SECRET_KEY")
 LOOPBACK_ONLY = DEBUG or not SECRET_KEY
 SECRET_KEY = SECRET_KEY or own_secret_key()
 
+# Contact data are encrypted by the first of these keys, and read by all of them (studies/payments/sealing.py).
+CONTACT_KEYS = env.envkeys("CONTACT_KEY")
+CONTACT_KEY_IS_DERIVED = LOOPBACK_ONLY and not CONTACT_KEYS
+if CONTACT_KEY_IS_DERIVED:
+    CONTACT_KEYS = [env.derive_key("contact data", SECRET_KEY)]
+
 LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"]
 ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS") or LOOPBACK_NAMES
 if LOOPBACK_ONLY and set(ALLOWED_HOSTS) - set(LOOPBACK_NAMES):
@@ -62,7 +68,7 @@ BASE_URL = own_address()
 INSTALLED_APPS = [
     # As an app it only lets `runserver` speak websockets, and would add 27 MB and 0.3 s to every other command.
     *(["daphne"] if "runserver" in sys.argv else []),
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # emostudy.urls loads its pages: commands need none
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -72,6 +78,8 @@ INSTALLED_APPS = [
     "channels",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     # Not rest_framework and drf_spectacular: as apps they only bring pages for browsing the API, which has none, and
     # would be imported by every server (studies.api.urls).
     "dialogue",
@@ -88,9 +96,11 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "studies.access.gate.Gate",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "studies.participation.language.quiet_headers",
+    "studies.audit.recording.Recorder",  # the last: a transaction holds the page and its entry, and no more
 ]
 
 ROOT_URLCONF = "emostudy.urls"
@@ -171,6 +181,12 @@ CACHES = {
     # Results that each process may compute for itself.
     "own": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
 }
+# How often programs have asked the API: a single process counts without writing to the database.
+CACHES["requests"] = (
+    {**CACHES["own"], "LOCATION": "requests", "OPTIONS": {"MAX_ENTRIES": 10_000}}
+    if SINGLE_PROCESS
+    else CACHES["default"]
+)
 
 for _name, _value in env.email_settings(env.envurl("EMAIL_URL", ("smtp", "smtps", "smtp+tls"))).items():
     globals()[_name] = _value
@@ -196,6 +212,12 @@ STORAGES = {
     },
 }
 
+# Argon2 needs 100 MB for each guess, which graphics cards lack. PBKDF2 reads passwords of before, which are stored anew
+# at the next sign-in.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
@@ -213,6 +235,14 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed": "5/5m/key,30/10m/ip",
     "login_failed_elsewhere": "60/h/key",
 }
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 600  # seconds after which a page that asks for the password again asks again
+MFA_ADAPTER = "studies.accounts.second_factor.SecondFactors"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_ISSUER = "emostudy"
+MFA_TOTP_TOLERANCE = 1  # the code before and after: clocks of phones differ
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = LOOPBACK_ONLY
+# Accounts that can do what the password is asked for again (studies.access.table) must have a second factor.
+REQUIRE_MFA = env.envbool("REQUIRE_MFA")
 LOGIN_URL = "research-sign-in"
 LOGIN_REDIRECT_URL = "research-studies"
 LOGOUT_REDIRECT_URL = "research-sign-in"
@@ -224,6 +254,10 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 # The last address in the header is the one that the proxy saw; anybody can forge those before it.
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if HTTPS else 0
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]  # asked on this machine, past the proxy
+# They ask to speak for all other hosts of the domain (HSTS includeSubDomains, preload), which may be others' servers.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_AGE = 60 * 24 * 3600  # people come back on another day
 SESSION_COOKIE_NAME = "emostudy_session"
 CSRF_COOKIE_NAME = "emostudy_csrf"
@@ -231,12 +265,42 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "studies.api.authentication.TokenAuthentication",  # the first says how to sign in: 401, not 403
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["studies.api.permissions.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": ["studies.api.throttles.CallerThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"address": "600/min", "caller": "300/min"},
+    "NUM_PROXIES": 1 if HTTPS else 0,
 }
-SPECTACULAR_SETTINGS = {"TITLE": "emostudy", "DESCRIPTION": "Read-only access for researchers.", "VERSION": "1"}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "emostudy",
+    "DESCRIPTION": "For programs of researchers. docs/api.md has recipes.",
+    "VERSION": "1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "Status": "studies.models.participation.Status",
+        "Track": "studies.models.participation.Participation.Track",
+        "Stage": "studies.models.life.Stage",
+        "TaskState": "studies.models.task.Task.State",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "studies.api.schema.add_refusals",
+    ],
+}
+
+# Which variables a study may name as a key. Read by dialogue.key_variables too, which knows no settings.
+MODEL_KEYS = env.envlist("MODEL_KEYS")
+for _name in MODEL_KEYS:
+    if not _name.replace("_", "").isalnum() or not _name.isupper():
+        env.refuse("MODEL_KEYS", "it must list names of variables, separated by commas")
+if MODEL_KEYS:
+    os.environ["MODEL_KEYS"] = ",".join(MODEL_KEYS)
 
 METRICS_TOKEN = env.envtext("METRICS_TOKEN")
 

@@ -2,13 +2,20 @@
 
 from django.urls import include, path
 
+# Addresses of no study come first: `tokens/` would be a study's key to a later room.
 ROOMS = (
+    "audit",
     "builder",
+    "colleagues",
+    "accounts",
     "workbench",
+    "connections",
     "board",
     "care",
     "interviews",
     "judging",
+    "life",
+    "payments",
     "role_play",
     "second_raters",
     "seeker_profiles",

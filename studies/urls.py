@@ -3,7 +3,7 @@ from django.views.generic import RedirectView
 
 from studies.api import status
 from studies.care import acknowledging
-from studies.person import arrival, care, role_card, role_play, study
+from studies.person import arrival, care, preview, questions, role_card, role_play, study
 from studies.workbench.language import choose_language
 
 urlpatterns = [
@@ -16,6 +16,8 @@ urlpatterns = [
     path("study/role/", study.role_answer, name="study-role"),
     path("study/flag/", role_play.flag_reply, name="study-flag"),
     path("study/step-out/", role_play.step_out, name="study-step-out"),
+    path("study/ask/", questions.ask, name="study-ask"),
+    path("study/my-data/", include("studies.my_data.urls")),
     path("study/care/", care.care, name="study-care"),
     path("study/unsafe/", care.unsafe, name="study-unsafe"),
     path("study/safe/", care.safe, name="study-safe"),
@@ -25,6 +27,8 @@ urlpatterns = [
     path("study/played/", role_card.tick_behaviour, name="study-played"),
     path("study/reply-rating/", study.rate_reply, name="study-rate-reply"),
     path("oncall/<str:token>/", acknowledging.alarm_page, name="oncall-alarm"),
+    path("research/drafts/<int:draft>/preview/", preview.preview, name="research-draft-preview"),
+    path("research/drafts/<int:draft>/preview/step/", preview.preview_step, name="research-draft-preview-step"),
     path("research/", include("studies.research_urls")),
     path("language/", choose_language, name="research-language"),
     path("api/", RedirectView.as_view(pattern_name="api"), name="api-newest"),

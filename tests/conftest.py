@@ -1,17 +1,26 @@
 """What all tests share, and a loud word at the end on what was skipped and why."""
 
+import time
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asgiref.sync import SyncToAsync
+from asgiref.sync import SyncToAsync, sync_to_async
+from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.core.cache import caches
 from django.db import connections, transaction
-from django.test import TransactionTestCase
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import AsyncClient, Client, TransactionTestCase
+from django.test.client import ClientMixin
 from django.utils import translation
 from hypothesis import settings as properties
 
 from dialogue import replies
+from studies.models.append_only import TABLE, guard_log, is_guarded, unguard_log
 from tests.amounts import choose
 
 ROOT = Path(__file__).parent
@@ -23,7 +32,7 @@ SERVERS = (
 )
 # Files whose tests take seconds of a processor each.
 SLOW = (
-    *("test_hostile_input.py", "test_discreet_log.py", "coverage"),
+    *("test_hostile_input.py", "test_discreet_log.py", "coverage", "fuzz", "studies/api/test_schema_fuzz.py"),
     *(
         f"studies/analysis/{name}"
         for name in ("test_run.py", "test_kumar.py", "test_seed_tables.py", "planning", "tables")
@@ -42,6 +51,7 @@ ONE_DATABASE = (
     *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data", "walk_paper")),
     *(f"studies/participation/test_{name}.py" for name in ("blinding", "instructed")),
     *("studies/analysis", "studies/data/imports", "studies/builder/test_pages.py", "studies/replication"),
+    *("fuzz", "studies/api/test_schema_fuzz.py", "studies/access/test_cells.py"),
 )
 properties.register_profile("ours", max_examples=choose(usual=40, full=300), deadline=None)
 properties.load_profile("ours")
@@ -66,6 +76,44 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         reasons[reason] = reasons.get(reason, 0) + 1
     for reason, count in sorted(reasons.items()):
         terminalreporter.write_line(f"*** SKIPPED {count}: {reason} ***", red=True, bold=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """Argon2 takes a good part of a second of a processor for each password; those of tests are nobody's secret."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "PASSWORD_HASHERS", ["django.contrib.auth.hashers.MD5PasswordHasher"])
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the test cache keys of its own, so that attempts are not counted on: to clear it would clear a whole
+    Redis."""
+    shared = caches["default"]
+    monkeypatch.setattr(shared, "key_prefix", f"{shared.key_prefix}:{uuid.uuid4().hex}")
+
+
+@pytest.fixture(autouse=True)
+def fresh_sign_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`force_login` stands for signing in by password just now, which allauth notes in the session."""
+    log_in, alog_in = ClientMixin._login, ClientMixin._alogin
+
+    def note(session: SessionBase, user: Any) -> None:
+        session["account_authentication_methods"] = [{"method": "password", "at": time.time()}]
+        session["account_authentication_methods_user"] = str(user.pk)
+        session.save()
+
+    def log_in_by_password(client: Client, user: Any, backend: str | None = None) -> None:
+        log_in(client, user, backend)
+        note(client.session, user)
+
+    async def alog_in_by_password(client: AsyncClient, user: Any, backend: str | None = None) -> None:
+        await alog_in(client, user, backend)
+        await sync_to_async(note)(await client.asession(), user)
+
+    monkeypatch.setattr(ClientMixin, "_login", log_in_by_password)
+    monkeypatch.setattr(ClientMixin, "_alogin", alog_in_by_password)
 
 
 @pytest.fixture(autouse=True)
@@ -109,10 +157,28 @@ def delete_rows(case: TransactionTestCase) -> None:
     """Delete all that tests store, in one transaction: constraints between tables are looked at when it ends."""
     for alias in case._databases_names(include_mirrors=False):
         connection = connections[alias]
-        names = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
-        with transaction.atomic(using=alias), connection.cursor() as cursor:
-            for name in sorted(names - MADE_BY_MIGRATIONS):
-                cursor.execute(f"DELETE FROM {connection.ops.quote_name(name)}")
+        with unguarded_log(connection):
+            delete_rows_of(connection)
+
+
+@contextmanager
+def unguarded_log(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Take the audit log's triggers off where it has entries: between tests they too are deleted."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {TABLE}")
+        has_entries = cursor.fetchone()[0] > 0
+    if has_entries and is_guarded(connection):
+        unguard_log(connection)
+    yield
+    if not is_guarded(connection):
+        guard_log(connection)
+
+
+def delete_rows_of(connection: BaseDatabaseWrapper) -> None:
+    names = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        for name in sorted(names - MADE_BY_MIGRATIONS):
+            cursor.execute(f"DELETE FROM {connection.ops.quote_name(name)}")
 
 
 @pytest.fixture(scope="session")

@@ -11,21 +11,25 @@ from django.utils import timezone
 
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
+from studies.allocation.rule import VERSION
 from studies.care.alarms import create_alarm
 from studies.care.rota import get_contacts
 from studies.design.plan import Step
 from studies.design.reading import read_study
-from studies.design.spec import StudySpec
+from studies.design.spec import ArmSpec, StudySpec
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import instrument_ids, load
+from studies.life import stages
 from studies.models import (
     Adjudication,
     Alarm,
     ArmRun,
     Comparison,
     Decision,
+    Draw,
     Flag,
     Interview,
+    Membership,
     Pair,
     Participation,
     Rater,
@@ -34,13 +38,14 @@ from studies.models import (
     ReviewItem,
     ReviewPlan,
     RolePlay,
+    Stage,
     Study,
     Verdict,
 )
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
 from studies.participation.responses import rater_for, store_response
-from studies.setup.storage import load_spec
+from studies.setup.storage import Explained, Loaded, load_spec
 
 TURNS = (("I feel low.", "What happened?"), ("I lost my job.", "That is hard."))
 
@@ -54,8 +59,44 @@ def demo_spec() -> StudySpec:
 
 
 def study(key: str = "demo", **changes: Any) -> Study:
-    """The demo study, or another one made of it."""
-    return load_spec(replace(demo_spec(), key=key, **changes)).protocol.study
+    """The demo study, or another one made of it. It is open to people; once they have come, a change amends it."""
+    made = load_study(replace(demo_spec(), key=key, **changes)).protocol.study
+    Study.objects.filter(pk=made.pk).update(stage=Stage.OPEN)
+    made.refresh_from_db()
+    return made
+
+
+def load_study(spec: StudySpec) -> Loaded:
+    """Load a design, as an amendment where it needs one."""
+    return load_spec(spec, explained=Explained("A test needs it.", by_name="ada"))
+
+
+def close(of: Study, by: str = "ada") -> None:
+    stages.move(of, Stage.CLOSED, stages.Actor(by, User.objects.filter(username=by).first()))
+
+
+def reopen(of: Study, by: str = "ada", reason: str = "") -> None:
+    stages.move(of, Stage.OPEN, stages.Actor(by, User.objects.filter(username=by).first()), reason=reason)
+
+
+def remote_arm(key: str = "far") -> ArmSpec:
+    """A model behind a server that nobody answers at."""
+    return replace(
+        demo_spec().arms[0],
+        key=key,
+        kind="openai_compatible",
+        base_url="http://127.0.0.1:9/v1",
+        model="big",
+        provider="Lab",
+        api_key_env="FAR_KEY",
+    )
+
+
+def grant(of: Study, user: User, *roles: str) -> User:
+    """The account with these roles in the study."""
+    for role in roles:
+        Membership.objects.create(study=of, user=user, role=role)
+    return user
 
 
 def person(of: Study, **fields: Any) -> Participation:
@@ -72,6 +113,14 @@ def acknowledged_drill(of: Study, **fields: Any) -> Alarm:
     now = timezone.now()
     fields = {"sent_at": now, "acknowledged_at": now, **fields}
     return create_alarm(of, get_contacts(of.current().spec())[0], Alarm.Channel.EMAIL, now=now, **fields)
+
+
+def draw(person: Participation, **fields: Any) -> Draw:
+    """How the person got their arms and cards."""
+    rule = {"design": "williams", "arms": ["amber", "birch"], "per_person": 2, "seed": 1}
+    seen = {"orders": {"amber>birch": 2}, "completed": {}, "strata": {}}
+    fields = {"version": VERSION, "number": 2, "rule": rule, "seen": seen, "candidates": ["amber>birch"], **fields}
+    return Draw.objects.create(participation=person, order=person.order, cards=person.cards, **fields)
 
 
 def run_with_turns(
@@ -172,7 +221,7 @@ def compared(run: ArmRun, verdict: str = "a") -> Verdict:
 def decided(subject: Participation | ArmRun, reason: str = "careless", coder: str = "coder") -> Decision:
     """One coder's word that a person or a conversation is to be left out."""
     about = {"participation" if isinstance(subject, Participation) else "run": subject}
-    account, _ = User.objects.get_or_create(username=coder, is_staff=True)
+    account, _ = User.objects.get_or_create(username=coder, is_staff=True, is_superuser=True)
     return Decision.objects.create(**about, coder=account, keep=False, reason=reason)
 
 

@@ -19,7 +19,11 @@ import aiohttp
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0  # seconds until it can serve
 # What would make the server under test talk to anything but itself.
-NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL", "DJANGO_SETTINGS_MODULE", "DEBUG")
+NOT_INHERITED = (
+    *("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL", "DJANGO_SETTINGS_MODULE", "DEBUG", "CONTACT_KEY"),
+)
+
+OPEN_ALL = 'from studies.models import Study; Study.objects.update(stage="open")'
 
 
 @dataclass
@@ -86,6 +90,12 @@ class Server:
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=timeout, check=False
         )  # fmt: skip
+
+    def load_open(self, study: Path) -> None:
+        """Load a study that real people can enter at once: the checks before an opening have tests of their own."""
+        for arguments in (("load_study", str(study)), ("shell", "-c", OPEN_ALL)):
+            done = self.manage(*arguments)
+            assert done.returncode == 0, done.stderr[-3000:]
 
 
 @contextmanager

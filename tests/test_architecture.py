@@ -10,6 +10,7 @@ PURE = (
     "studies/instruments",
     "studies/design",
     "studies/analysis",
+    *(f"studies/allocation/{name}.py" for name in ("orders", "incomplete_blocks", "rule", "levels", "card_choice")),
     "studies/participation/consent.py",
     "studies/selection/draw.py",
     "studies/builder/document.py",
@@ -49,11 +50,14 @@ PURE = (
 
 # From the ground up (docs/developers.md): a room imports from those before it alone.
 ROOMS = (
-    *("instruments", "design", "analysis", "bots", "models", "setup", "participation", "workbench"),
-    "builder",
+    *("instruments", "design", "analysis", "bots", "models", "access", "setup", "allocation", "webhooks"),
+    "participation",
+    *("workbench", "audit", "accounts", "builder", "colleagues"),
     *("care", "role_play", "selection", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
-    "replication",
-    *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "routing", "management", "apps"),
+    *("payments", "replication", "connections"),
+    *("data", "board", "life", "steps", "api", "person", "my_data"),
+    *("admin", "research_urls", "urls", "routing", "management"),
+    "apps",
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import get_commands
 
 from dialogue.frames import ErrorCode, Outgoing
+from studies.access.guide import build_roles_page
 from studies.analysis.tables import registry
 from studies.data.exports.guide import build_guide
 from studies.data.exports.tables import TABLES
@@ -45,6 +46,10 @@ def test_exported_file_is_in_the_codebook_guide(table):
 
 def test_page_of_columns_is_what_make_docs_writes():
     assert (ROOT / "docs" / "columns.md").read_text(encoding="utf-8") == build_guide()
+
+
+def test_page_of_roles_is_what_make_docs_writes():
+    assert (ROOT / "docs" / "roles.md").read_text(encoding="utf-8") == build_roles_page()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,11 @@ def maker_of(model: str) -> str:
     return _makers()[found[0]] if found else ""
 
 
+def known_names() -> set[str]:
+    """Return the names of makers, and those that their models bear."""
+    return {*_makers(), *_makers().values()}
+
+
 @cache
 def _makers() -> dict[str, str]:
     """Return the makers by each name that their models bear."""

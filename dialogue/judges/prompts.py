@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from dialogue.prompts import DEFAULTS, Prompts, StandingText, build_messages
 from dialogue.providers.base import Message
+from dialogue.quoting import quote_message
 
 STATE_TEXTS = ("cognition", "emotion", "goal")
 STATE_FIELDS = (*STATE_TEXTS, "emotion_score")
@@ -115,25 +116,25 @@ def repair_messages(answer: str, form: str, *, language: str, prompts: Prompts =
 
 
 def transcript(turns: Sequence[JudgedTurn]) -> list[str]:
-    """Return a line for every message, so that nothing that a person writes can pass for a label or a closing tag."""
+    """Return a line for every message, in which nothing can pass for a label or a closing tag."""
     return [
         line
         for turn in turns
         for line in (
             *opening_lines(turn.opening),
-            f"[{turn.number}] Seeker: {_flat(turn.seeker)}",
-            f"[{turn.number}] Supporter: {_flat(turn.supporter)}",
+            f"[{turn.number}] Seeker: {quote_message(turn.seeker)}",
+            f"[{turn.number}] Supporter: {quote_message(turn.supporter)}",
         )
     ]
 
 
 def opening_lines(opening: str) -> list[str]:
     """Return the line of what the supporter said before the first turn; none where it said nothing."""
-    return [f"[0] Supporter: {_flat(opening)}"] if opening else []
+    return [f"[0] Supporter: {quote_message(opening)}"] if opening else []
 
 
 def _state(state: InnerState, without: str) -> str:
-    told = (f"{name}: {_flat(str(getattr(state, name)))}" for name in STATE_FIELDS if name != without)
+    told = (f"{name}: {quote_message(str(getattr(state, name)))}" for name in STATE_FIELDS if name != without)
     return f"[{state.turn}] {'; '.join(told)}"
 
 

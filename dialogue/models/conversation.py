@@ -59,6 +59,9 @@ class Conversation(models.Model):
         null=True, blank=True, help_text="No reply is shown faster than this; empty for no limit."
     )
     mask_names = models.BooleanField(default=False, help_text="A model that names itself is shown without the name.")
+    redacts = models.BooleanField(
+        default=False, help_text="Names, addresses and numbers of the person are masked before a model is sent them."
+    )
     timings = models.BooleanField(default=False, help_text="How the person types and reads is kept, as consented to.")
     names = models.JSONField(default=list, blank=True, help_text="The study's own names of models and makers.")
     second_line = models.JSONField(
@@ -79,9 +82,13 @@ class Conversation(models.Model):
     max_turns = models.PositiveIntegerField(default=30)
     pause_after = models.JSONField(default=list, help_text="Turn counts after which a rating is due.")
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
+    suspended = models.BooleanField(default=False, help_text="The team lets it rest: no message is taken.")
     end_reason = models.CharField(max_length=20, choices=EndReason, blank=True)
     next_seq = models.PositiveBigIntegerField(default=1, help_text="Below it every frame number may have been used.")
     state_seq = models.PositiveBigIntegerField(default=0, help_text="The number of the frame that tells the status.")
+    access_number = models.PositiveIntegerField(
+        default=0, help_text="Raised to shut out the browsers that were let in by a lower one."
+    )
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 

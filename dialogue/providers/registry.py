@@ -8,6 +8,7 @@ from typing import NamedTuple
 from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
 from dialogue.demonstration_profiles import ScriptedProfileWriter
 from dialogue.demonstration_seekers import SEEKER_MODELS, ScriptedSeeker
+from dialogue.key_variables import is_listed, is_own
 from dialogue.providers.base import ChatModel, ModelSettings, ProviderError
 from dialogue.providers.openai_compatible import OpenAICompatible
 from dialogue.providers.recorded import REPLAY, RecordedModel, Recording, load_recording, setup_error
@@ -97,9 +98,17 @@ def _make_scripted(settings: ModelSettings, around: Surroundings) -> ChatModel:
 
 
 def get_api_key(variable: str, environ: Mapping[str, str]) -> str:
-    """Return the key in `variable`, or in the file that `variable`_FILE names; NO_KEY where no variable is named."""
+    """Return the key in `variable`, or in the file that `variable`_FILE names; NO_KEY where no variable is named.
+
+    Raises a permanent ProviderError where there is no key, and where the variable may not be named: a design that was
+    loaded before the list was made counts too.
+    """
     if not variable:
         return NO_KEY
+    if is_own(variable) or not is_listed(variable, environ):
+        raise setup_error(
+            f"The variable {variable} is none that a study may name as a key on this server (MODEL_KEYS)."
+        )
     key = environ.get(variable, "").strip() or _key_in_file(f"{variable}_FILE", environ)
     if not key:
         raise setup_error(f"The environment variable {variable} is not set.")

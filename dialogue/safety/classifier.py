@@ -4,7 +4,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -25,6 +25,9 @@ PLAIN = frozenset(PLAIN_WORDS.split())
 PLAIN_STEMS = frozenset(f"^{word[:size]}" for word in PLAIN for size in (4, 6) if len(word) > 4)
 REACH = 6  # groups further apart than this many groups say nothing about one another
 START, END = "<", ">"
+# A text has the mark "@10" if it has 10 words or more (Chinese: characters). Long texts have more features, and this
+# evens it out.
+LENGTHS = {"en": (3, 6, 10, 16, 25, 40), "zh": (4, 8, 12, 18, 28, 45)}
 
 
 class Weights(NamedTuple):
@@ -37,7 +40,7 @@ class Weights(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """The chances that a reader would call the most alarming sentence level 2 or more, and level 3 or more."""
+    """The chances that a reader would call a text level 2 or more, and level 3 or more."""
 
     two: float
     three: float
@@ -74,7 +77,7 @@ def load_signs() -> dict[str, str]:
 
 
 def features(span: str, lang: str) -> set[str]:
-    """Return the features of a sentence: runs of words or characters, and groups that follow one another."""
+    """Return the features of a text: runs of words or characters, groups that follow one another, and its length."""
     return {one for one in _english(span) if _says_something(one)} if lang == "en" else set(_chinese(span))
 
 
@@ -88,6 +91,7 @@ def _english(span: str) -> Iterator[str]:
     groups_of, _, _ = load_groups()
     words = TOKEN.findall(span)
     padded = [START, *words, END]
+    yield from _lengths(len(words), "en")
     yield from words
     for one, other in pairwise(padded):
         yield f"{one} {other}"
@@ -107,7 +111,9 @@ def _english(span: str) -> Iterator[str]:
 
 def _chinese(span: str) -> Iterator[str]:
     _, words, groups_of = load_groups()
-    text = START + NOT_WORD.sub("", span) + END
+    bare = NOT_WORD.sub("", span)
+    text = START + bare + END
+    yield from _lengths(len(bare), "zh")
     for size in (1, 2, 3, 4):
         for at in range(len(text) - size + 1):
             yield text[at : at + size]
@@ -120,6 +126,10 @@ def _chinese(span: str) -> Iterator[str]:
             yield lifted[at : at + size]
 
 
+def _lengths(size: int, lang: str) -> Iterator[str]:
+    return (f"@{length}" for length in LENGTHS[lang] if size >= length)
+
+
 def _pairs(groups: list[str]) -> Iterator[str]:
     yield from groups
     for at, one in enumerate(groups):
@@ -128,26 +138,38 @@ def _pairs(groups: list[str]) -> Iterator[str]:
 
 
 def weigh(folded: str, without: Collection[str] = ()) -> Chances:
-    """Return the chances for the most alarming sentence of a folded text, but for the sentences in `without`."""
+    """Return the chances of a folded text, but for the sentences in `without`: the higher of its languages."""
     left_out = {NOT_WORD.sub("", sentence) for sentence in without}
-    two = three = 0.0
-    for lang, weights in load_weights().items():
-        if not (HAN if lang == "zh" else LATIN).search(folded):
-            continue
-        for span in sentences(folded):
-            if left_out and NOT_WORD.sub("", span) in left_out:
-                continue
-            chances = chances_of(span, lang, weights)
-            two, three = max(two, chances.two), max(three, chances.three)
-    return Chances(two, three)
+    spans = [span for span in sentences(folded) if NOT_WORD.sub("", span) not in left_out]
+    chances = [
+        chances_of(spans, lang, weights)
+        for lang, weights in load_weights().items()
+        if (HAN if lang == "zh" else LATIN).search(folded)
+    ]
+    return Chances(max((one.two for one in chances), default=0.0), max((one.three for one in chances), default=0.0))
 
 
-def chances_of(span: str, lang: str, weights: Weights) -> Chances:
-    """Return the chances for one sentence."""
+def chances_of(spans: Sequence[str], lang: str, weights: Weights) -> Chances:
+    """Return the chances of a text of these sentences: of the most alarming one, or of the whole text if that is more.
+
+    A plan can be spread over sentences of which none says it, and one grave sentence can stand among many calm ones.
+    """
+    read = [*spans, " . ".join(spans)] if len(spans) > 1 else spans
+    odds = [_odds(span, lang, weights) for span in read]
+    if not odds:
+        return Chances(0.0, 0.0)
+    return Chances(_chance(max(two for two, _ in odds)), _chance(max(three for _, three in odds)))
+
+
+def _odds(span: str, lang: str, weights: Weights) -> tuple[float, float]:
     two, three = weights.intercepts
     words = weights.words
     for feature in features(span, lang):
         if weight := words.get(feature):
             two += weight[0]
             three += weight[1]
-    return Chances(1 / (1 + math.exp(-two)), 1 / (1 + math.exp(-three)))
+    return two, three
+
+
+def _chance(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))

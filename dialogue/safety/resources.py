@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -105,10 +104,10 @@ def header() -> Text:
     return text
 
 
-def stale(today: date) -> bool:
-    """Return whether the file's last verification is older than it allows."""
-    verification = _data()["verification"]
-    return today > date.fromisoformat(verification["date"]) + timedelta(days=verification["stale_after_days"])
+def list_version() -> str:
+    """Return the version of the list of lines."""
+    version: str = _data()["version"]
+    return version
 
 
 @cache

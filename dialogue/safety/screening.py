@@ -13,9 +13,8 @@ NOTICES = 0.5  # from this chance on a message counts as level 2
 HOLDS = 0.64  # from this chance on a message counts as level 3
 # From this chance on also where a negation, a past time or another person lowered a pattern of level 3 or 4.
 HOLDS_ALL_THE_SAME = 0.9
-DOUBTS = (
-    0.1  # below this chance a pattern of level 3 or 4 is held to be an accident of words, and the message is level 2
-)
+# Below this chance a pattern of level 3 or 4 is held to be an accident of words, and the message is level 2.
+DOUBTS = 0.05
 CONTEXT = 6  # turns that count for the level of a message
 REPLY_LEVEL = 3
 # Characters before a new piece of a growing reply in which a pattern must begin to be looked for any further; what is

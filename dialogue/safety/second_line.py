@@ -18,6 +18,7 @@ from dialogue.prompts import PromptFile, read_prompt
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.moderation import load_client_soon, moderate
 from dialogue.providers.registry import MODELS, get_api_key, model_for
+from dialogue.quoting import quote_labelled
 from dialogue.safety.categories import PAGE_CATEGORIES
 from dialogue.safety.screening import CONTEXT, REPLY_LEVEL, Verdict, screen_message, screen_reply, screen_version
 
@@ -126,10 +127,12 @@ class Question:
     def _material(self) -> str:
         if self.about == "reply":
             asked = self.earlier[-1].message if self.earlier else ""
-            return f"<message>{_plain(asked)}</message>\n<reply>{_plain(self.text)}</reply>"
-        parts = [f"Person: {_plain(turn.message)}\nPartner: {_plain(turn.reply)}" for turn in self.earlier]
+            return f"<message>{quote_labelled(asked)}</message>\n<reply>{quote_labelled(self.text)}</reply>"
+        parts = [
+            f"Person: {quote_labelled(turn.message)}\nPartner: {quote_labelled(turn.reply)}" for turn in self.earlier
+        ]
         earlier = "<earlier>\n" + "\n".join(parts) + "\n</earlier>\n" if parts else ""
-        return f"{earlier}<message>{_plain(self.text)}</message>"
+        return f"{earlier}<message>{quote_labelled(self.text)}</message>"
 
 
 class Finding(NamedTuple):
@@ -279,11 +282,6 @@ def last_object(text: str) -> dict[str, Any] | None:
         if isinstance(value, dict):
             return value
     return None
-
-
-def _plain(text: str) -> str:
-    """Return a text that cannot close the element in which it stands."""
-    return text.replace("<", "‹").replace(">", "›")
 
 
 @cache

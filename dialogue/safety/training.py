@@ -1,8 +1,8 @@
 """Trains the classifier of the first line from the labelled sentences. The server never imports this module."""
 
 import json
+import math
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,15 @@ from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset("wxyz")
+KEPT_FOR_MEASURING = frozenset("vwxyz")
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
-SMALLEST = 0.06  # a weight nearer to nothing than this is left out
-VERSION = "2.0"
+SMALLEST = 0.045  # a weight nearer to nothing than this is left out
+# A sentence of the level just below a limit counts less: to take it for one above is the smaller mistake.
+JUST_BELOW = {2: 0.5, 3: 0.4}
+FOLDS = 5
+# The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation.
+HARMLESS = (0.16, 0.03)
+VERSION = "2.1"
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,17 @@ def fit(rows: Sequence[Labelled], lang: str, *, version: str = VERSION) -> Weigh
 
     rows = [*rows, *_pairs_of(rows)]
     found = [features(row.text, lang) for row in rows]
-    often = Counter(feature for one in found for feature in one)
     vectorizer = DictVectorizer()
-    matrix = vectorizer.fit_transform([{feature: 1 for feature in one if often[feature] > 1} for one in found])
+    matrix = vectorizer.fit_transform([dict.fromkeys(one, 1) for one in found])
     # liblinear takes no wider numbers.
     matrix.indices, matrix.indptr = matrix.indices.astype("int32"), matrix.indptr.astype("int32")
     models = [
-        LogisticRegression(C=1.0, max_iter=300, solver="liblinear").fit(matrix, [row.level >= level for row in rows])
-        for level in (2, 3)
+        LogisticRegression(C=1.0, max_iter=300, solver="liblinear").fit(
+            matrix,
+            [row.level >= level for row in rows],
+            sample_weight=[weight if row.level == level - 1 else 1.0 for row in rows],
+        )
+        for level, weight in JUST_BELOW.items()
     ]
     two, three = (model.coef_[0] for model in models)
     return Weights(
@@ -81,16 +89,33 @@ def _pairs_of(rows: Sequence[Labelled]) -> Iterator[Labelled]:
 
 def cross_validate(rows: Sequence[Labelled], lang: str) -> list[tuple[int, Chances]]:
     """Return level and chances of each sentence, by weights that never saw its batch."""
+    batches = sorted({row.batch for row in rows})
     judged = []
-    for batch in sorted({row.batch for row in rows}):
-        weights = fit([row for row in rows if row.batch != batch], lang)
-        judged += [(row.level, most_alarming(row.text, lang, weights)) for row in rows if row.batch == batch]
+    for first in range(FOLDS):
+        unseen = batches[first::FOLDS]
+        weights = fit([row for row in rows if row.batch not in unseen], lang)
+        judged += [(row.level, chances_of(sentences(row.text), lang, weights)) for row in rows if row.batch in unseen]
     return judged
 
 
-def most_alarming(text: str, lang: str, weights: Weights) -> Chances:
-    chances = [chances_of(one, lang, weights) for one in sentences(text)] or [Chances(0.0, 0.0)]
-    return Chances(max(one.two for one in chances), max(one.three for one in chances))
+def distances_of(judged: Sequence[tuple[int, Chances]], *, two: float, three: float) -> tuple[float, float]:
+    """Return what to add to the log-odds of level 2 and of level 3, so that the `HARMLESS` shares of the sentences of
+    level 0 reach the chances `two` and `three`."""
+    harmless = [chances for level, chances in judged if level == 0]
+    limits = zip(zip(*harmless, strict=True), HARMLESS, (two, three), strict=True)
+    distances = [
+        _odds(limit) - _odds(sorted(chances)[-1 - int(share * len(chances))]) for chances, share, limit in limits
+    ]
+    return distances[0], distances[1]
+
+
+def _odds(chance: float) -> float:
+    return math.log(chance / (1 - chance))
+
+
+def _moved(chances: Chances, distances: tuple[float, float]) -> Chances:
+    two, three = (1 / (1 + math.exp(-_odds(one) - by)) for one, by in zip(chances, distances, strict=True))
+    return Chances(two, three)
 
 
 def tabulate(judged: Sequence[tuple[int, Chances]], *, two: float, three: float) -> list[dict[str, Any]]:
@@ -116,10 +141,12 @@ def train(*, two: float, three: float) -> dict[str, Any]:
     languages, tables = {}, {}
     for lang in LANGUAGES:
         own = [row for row in rows if row.lang == lang]
-        tables[lang] = tabulate(cross_validate(own, lang), two=two, three=three)
+        judged = cross_validate(own, lang)
+        distances = distances_of(judged, two=two, three=three)
+        tables[lang] = tabulate([(level, _moved(one, distances)) for level, one in judged], two=two, three=three)
         weights = fit(own, lang)
         languages[lang] = {
-            "intercepts": [round(one, 4) for one in weights.intercepts],
+            "intercepts": [round(one + by, 4) for one, by in zip(weights.intercepts, distances, strict=True)],
             "words": {word: [round(1000 * one) for one in both] for word, both in sorted(weights.words.items())},
         }
     return {
@@ -130,6 +157,7 @@ def train(*, two: float, three: float) -> dict[str, Any]:
             f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by nobody.",
             "kept for measuring": sorted(KEPT_FOR_MEASURING),
             "thresholds": {"2 or more": two, "3 or more": three},
+            "shares of level 0 that the intercepts were set for": HARMLESS,
             "cross-validated, each batch by weights that never saw it, patterns not counted": tables,
         },
         "languages": languages,

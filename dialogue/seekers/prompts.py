@@ -14,6 +14,7 @@ from itertools import zip_longest
 from dialogue.judges.prompts import JudgedTurn, opening_lines
 from dialogue.prompts import DEFAULTS, ENDINGS, Part, Prompts, build_messages
 from dialogue.providers.base import Message
+from dialogue.quoting import quote_message
 from dialogue.seekers.reading import END_PHRASES, Thought
 
 NAMES = ("seeker_thinker", "seeker_talker", "seeker_one_agent", "seeker_reviewer")
@@ -118,7 +119,7 @@ def _turn_lines(turn: JudgedTurn) -> list[str]:
     There is one line less if an import has no words of one side, or if no reply came.
     """
     said = (("Seeker", turn.seeker), ("Supporter", turn.supporter))
-    return [f"[{turn.number}] {role}: {_flat(text)}" for role, text in said if text]
+    return [f"[{turn.number}] {role}: {quote_message(text)}" for role, text in said if text]
 
 
 def _thought_line(turn: int, thought: Thought | None) -> list[str]:
@@ -127,8 +128,7 @@ def _thought_line(turn: int, thought: Thought | None) -> list[str]:
 
 def _thought_lines(thought: Thought) -> list[str]:
     parts = {"cognition": thought.cognition, "emotion": thought.emotion, "goal": thought.goal}
-    return [*(f"{name}: {_flat(text)}" for name, text in parts.items()), f"emotion_score: {thought.emotion_score}"]
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return [
+        *(f"{name}: {quote_message(text)}" for name, text in parts.items()),
+        f"emotion_score: {thought.emotion_score}",
+    ]

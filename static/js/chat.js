@@ -72,7 +72,7 @@ const handlers = {
     forgetWaiting();
     refresh();
   },
-  pause: ({ next }) => moveOn(parts.pause, next, TIME_TO_READ),
+  pause: ({ next, by }) => moveOn(by === "team" ? parts.rest : parts.pause, next, TIME_TO_READ),
   closed: ({ next }) => moveOn(parts.closed, next, ending ? BREATH : TIME_TO_READ),
   held: ({ next }) => moveOn(parts.held, next, BREATH),
   help({ turn, level }) {

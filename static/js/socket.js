@@ -5,6 +5,9 @@ const LONGEST_WAIT = 15_000;
 const SILENCE = 30_000; // a reply that is due for so long means that the line is dead without having said so
 const UNHEARD = 10_000; // likewise an acknowledgement, for which no model has to think
 const TOO_MANY = 10_000; // the window in which the server counts frames
+// Why the server closed the line (dialogue/sockets.py).
+const RESTING = 4000; // nothing was written for long
+const SHUT_OUT = 4002; // the person has a new link
 
 export class ChatSocket {
   /** `onFrame(frame)` gets every frame once and in order; `onState` gets connecting, connected, broken, superseded. */
@@ -22,6 +25,9 @@ export class ChatSocket {
     window.addEventListener("offline", () => this.lose());
     window.addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
+    for (const sign of ["pointerdown", "keydown", "focus"]) {
+      window.addEventListener(sign, () => this.isResting && this.hurry());
+    }
   }
 
   get isOpen() {
@@ -31,12 +37,13 @@ export class ChatSocket {
   connect() {
     clearTimeout(this.waiting);
     this.waiting = undefined;
+    this.isResting = false;
     this.onState("connecting");
     const line = new WebSocket(this.url);
     this.line = line;
     line.addEventListener("open", () => this.line === line && this.opened());
     line.addEventListener("message", (event) => this.line === line && this.receive(JSON.parse(event.data)));
-    line.addEventListener("close", () => this.line === line && this.broke());
+    line.addEventListener("close", (event) => this.line === line && this.closed(event.code));
   }
 
   opened() {
@@ -45,6 +52,13 @@ export class ChatSocket {
     this.transmit({ type: "resume", after: this.last });
     this.sendKept();
     this.watch();
+  }
+
+  closed(code) {
+    clearTimeout(this.silence);
+    this.isResting = code === RESTING;
+    if (code === SHUT_OUT) location.assign("/study/");
+    else if (!this.isResting) this.broke();
   }
 
   broke() {

@@ -75,6 +75,7 @@ def compute(
     tables: Collection[str] = (),
     bootstrap: int = 2000,
     seed: int = 1,
+    correlations: str = "jackknife",
     on_progress: Progress | None = None,
 ) -> "dict[str, DataFrame]":
     """Compute tables of results.
@@ -89,6 +90,8 @@ def compute(
         Replicates for each interval.
     seed : int, optional
         Of the replicates.
+    correlations : str, optional
+        Where intervals and p of correlations and their differences come from: "jackknife" or "bootstrap".
     on_progress : callable, optional
         Called as ``on_progress(done, total, what)`` before each part.
 
@@ -104,7 +107,7 @@ def compute(
     """
     from studies.analysis.run import compute, settings
 
-    found = compute(export, settings(bootstrap, seed), on_progress or _silent, tables)
+    found = compute(export, settings(bootstrap, seed, correlations), on_progress or _silent, tables)
     return {name: table.map(in_english) for name, table in found.tables.items()}
 
 
@@ -115,6 +118,7 @@ def analyse(
     bootstrap: int = 2000,
     seed: int = 1,
     radar: bool = False,
+    correlations: str = "jackknife",
     on_progress: Progress | None = None,
 ) -> Summary:
     """Analyse an exported folder and write tables, figures, reports and results.json.
@@ -133,6 +137,8 @@ def analyse(
         Of the replicates.
     radar : bool, optional
         The report also has a radar figure of each questionnaire with three items or more.
+    correlations : str, optional
+        Where intervals and p of correlations and their differences come from: "jackknife" or "bootstrap".
     on_progress : callable, optional
         Called as ``on_progress(done, total, what)`` before each part.
 
@@ -146,10 +152,11 @@ def analyse(
     AnalysisError
         Before anything is written.
     """
-    from studies.analysis.run import run
+    from studies.analysis.run import run, settings
 
     tell = on_progress or _silent
-    return run(Path(folder), Path(out), bootstrap=bootstrap, seed=seed, radar=radar, on_progress=tell)
+    resampling = settings(bootstrap, seed, correlations)
+    return run(Path(folder), Path(out), resampling, radar=radar, on_progress=tell)
 
 
 def _silent(done: int, total: int, what: str) -> None:

@@ -55,6 +55,10 @@ class Inference(ABC):
     def clusters(self) -> tuple[int, ...]:
         """Return how many there are of each kind."""
 
+    def enough_clusters(self) -> int:
+        """Return how many clusters of each kind the interval needs to hold what it should."""
+        return FEW_CLUSTERS
+
     @abstractmethod
     def n_replicates(self) -> int:
         """Return how many replicates the statistic has."""
@@ -94,7 +98,7 @@ class Inference(ABC):
     def notes(self, column: str | Note, *, lacking: str = "resamples_without_variance") -> list[Note]:
         """Return the cautions about an interval; `lacking` as `note_on_undefined` has it."""
         notes = []
-        if min(self.clusters()) < FEW_CLUSTERS:
+        if min(self.clusters()) < self.enough_clusters():
             notes.append(Note("few_clusters", count=" × ".join(map(str, self.clusters()))).on(column))
         return notes + self.notes_on_undefined(column, lacking)
 
@@ -128,11 +132,11 @@ class Resampled(Inference):
         return Interval(float(low), float(high), Note("bca" if corrected else "percentile"))
 
     def symmetric(self, level: float = 0.95) -> Interval:
-        """Return the interval by the jackknife (Tukey 1958), or `interval` where a jackknife value is missing."""
+        """Return the interval by the jackknife (Tukey 1958); raise `Undefined` where a jackknife value is missing."""
         clusters = len(self.jackknife)
         variance = float(self.jackknife.var()) * (clusters - 1)
         if not np.isfinite(variance):
-            return self.interval(level)
+            raise Undefined("undefined_without_cluster")
         half = Spread(variance**0.5, clusters - 1).half(level)
         return Interval(self.estimate - half, self.estimate + half, Note("jackknife"))
 
@@ -169,6 +173,21 @@ class Spread:
         return float(student_t.ppf((1 + level) / 2, self.freedom)) * self.error
 
 
+def spread_two_way(variances: Array, counts: NDArray[np.intp]) -> Spread:
+    """Return the spread from the variance of rows plus that of columns less that of cells, which both hold.
+
+    The sum is by Cameron, Gelbach & Miller 2011 (doi 10.1198/jbes.2010.07136), but not less than either variance alone
+    (MacKinnon, Nielsen & Webb 2024, arXiv:2406.08880). Satterthwaite's degrees of freedom are at least those of the
+    fewer clusters. `variances` and `counts`: of rows, columns and cells.
+    """
+    freedom = counts - 1.0
+    rows, columns, cells = variances
+    variance = float(max(rows + columns - cells, rows, columns))
+    uncertain = float((variances**2 / freedom).sum())
+    least = float(freedom.min())
+    return Spread(variance**0.5, max(variance**2 / uncertain, least) if uncertain > 0 else least)
+
+
 @dataclass(frozen=True)
 class ResampledTwoWay(Inference):
     """A statistic with the replicates of three draws: of rows alone, of columns alone, and of the cells in which they
@@ -193,18 +212,7 @@ class ResampledTwoWay(Inference):
         return Interval(self.estimate - half, self.estimate + half, Note("student_t"))
 
     def spread(self) -> Spread:
-        """Return the spread from the variance of rows plus that of columns less that of cells, which both hold.
-
-        The sum is by Cameron, Gelbach & Miller 2011 (doi 10.1198/jbes.2010.07136), but not less than either variance
-        alone (MacKinnon, Nielsen & Webb 2024, arXiv:2406.08880). Satterthwaite's degrees of freedom are at least those
-        of the fewer clusters.
-        """
-        variances, freedom = self._variances(), np.array(self.counts) - 1.0
-        rows, columns, cells = variances
-        variance = float(max(rows + columns - cells, rows, columns))
-        uncertain = float((variances**2 / freedom).sum())
-        least = float(freedom.min())
-        return Spread(variance**0.5, max(variance**2 / uncertain, least) if uncertain > 0 else least)
+        return spread_two_way(self._variances(), np.array(self.counts))
 
     def _variances(self) -> Array:
         """Return the variances of the replicates, corrected: a draw of n clusters varies by (n - 1) / n too little."""
@@ -230,8 +238,14 @@ class ResampledTogether:
 
 @dataclass(frozen=True)
 class Bootstrap:
+    """How often is drawn, and with which seed.
+
+    `draws_r`: intervals of correlations and their differences come from draws too, instead of the jackknife.
+    """
+
     replicates: int
     seed: int
+    draws_r: bool = False
 
     def resample(self, statistic: Statistic, sums: Array) -> Resampled:
         """Resample a statistic of `sums`, one row per cluster.
@@ -253,21 +267,6 @@ class Bootstrap:
             raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
         return ResampledTogether(statistics(total), statistics(self._draw(sums, self.seed)), statistics(total - sums))
-
-    def resample_apart(self, statistic: Statistic, first: Array, second: Array) -> Resampled:
-        """Resample two groups of clusters, each drawn by itself; `statistic` is of the sums of both together.
-
-        The jackknife is that of several samples (Efron & Tibshirani 1993, An Introduction to the Bootstrap, equation
-        15.36).
-        """
-        if min(len(first), len(second)) < 2:
-            raise Undefined("under_two_clusters_in_a_group")
-        total = first.sum(axis=0) + second.sum(axis=0)
-        values = statistic(self._draw(first, self.seed) + self._draw(second, (self.seed, 1)))
-        without = [statistic(total - group) for group in (first, second)]
-        jackknife = np.concatenate([(1 - 1 / len(found)) * (found - found.mean()) for found in without])
-        defined = _keep_finite(values)
-        return Resampled(float(statistic(total)), defined, jackknife, undefined=len(values) - len(defined))
 
     def resample_two_way(self, statistic: Statistic, cells: Array) -> ResampledTwoWay:
         """Resample two crossed kinds of clusters.

@@ -4,6 +4,7 @@ table finds would cost the time of all others."""
 from collections.abc import Callable
 from pathlib import Path
 
+from studies.analysis.design import read_design
 from studies.analysis.frames import read_calls, read_pairs, read_profiles, read_states
 from studies.analysis.reading import numbers, read_table, refuse_repeated
 from studies.analysis.tables.order import read_positions
@@ -47,4 +48,5 @@ LOOKS: dict[str, Callable[[Path], object]] = {
     "pairs.csv": read_pairs,
     "calls.csv": read_calls,
     "profiles.csv": read_profiles,
+    "study.json": read_design,
 }

@@ -1,10 +1,13 @@
-"""The contrasts that manifest.json names as primary."""
+"""Declarations of the study file, as manifest.json repeats them: primary contrasts, and epsilon of the alt-test."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from studies.analysis import AnalysisError
+from studies.design.alt_test_spec import AltTestSpec
 from studies.design.contrast_spec import ContrastSpec
 
 OF_DECLARATION = ("version", "declared_at", "before_first_answer", "withdrawn_in")
@@ -55,3 +58,14 @@ def _contrasts(primary: list[Any]) -> Iterator[Declared]:
         if len(contrast.pair()) != 2:
             raise AnalysisError(f"manifest.json: primary[{number}]: names neither two strategies nor two arms")
         yield Declared(contrast, **said)
+
+
+def read_epsilon(manifest: Mapping[str, Any]) -> dict[str, float]:
+    """Return epsilon of the alternative annotator test by kind of raters; the usual ones of an older export.
+
+    Raises AnalysisError.
+    """
+    try:
+        return asdict(AltTestSpec(**manifest.get("alt_test_epsilon", {})))
+    except (TypeError, ValidationError) as error:
+        raise AnalysisError("manifest.json: alt_test_epsilon: is not a number from 0 to 1 for each kind") from error

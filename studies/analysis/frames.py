@@ -12,7 +12,7 @@ import pandas as pd  # noqa: TID253
 
 from dialogue.judges.roles import BY_CODE
 from studies.analysis import AnalysisError
-from studies.analysis.declared import Declared, read_contrasts
+from studies.analysis.declared import Declared, read_contrasts, read_epsilon
 from studies.analysis.raters import name_group
 from studies.analysis.reading import (
     amounts,
@@ -69,7 +69,7 @@ OF_CALLS = ("conversation", "purpose", "status", "total_ms", "input_tokens", "ou
 OF_PAIRS = ("pair", "conversation_a", "conversation_b", "rater", "rater_kind", "question", "verdict")
 WORDS_OF_PROFILES = ("origin", "language", "gender", "nationality", "occupation", "mbti", "problem_category", "emotion")
 NUMBERS_OF_PROFILES = ("age", "extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness")
-BESIDE_PAIRS = ("shown_first", "instrument", "arm_a", "arm_b")
+BESIDE_PAIRS = ("shown_first", "instrument", "arm_a", "arm_b", "role")
 SIDES = ("a", "b")
 VARIANT = "~"  # in the code of a judge that was asked in another way: KEY~VARIANT
 MEASURED = ("first_token_ms", "total_ms", "masked", "names_itself")
@@ -113,7 +113,7 @@ class Export:
     says nothing. `replies`: one row per reply of turns.csv, None where there is no such file; columns of `read_turns`,
     and `arm`, `language` (empty where unknown), `cluster`. `emotions`: one row per message of an import whose emotion
     is a number; columns FELT. `primary`: the contrasts that the study declared, those too that it declared no longer.
-    `roles`: those of judges, by key and by group.
+    `roles`: those of judges, by key and by group. `epsilon`: of the alternative annotator test, by kind of raters.
     """
 
     folder: Path
@@ -137,6 +137,7 @@ class Export:
     demonstration: bool
     primary: tuple[Declared, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
+    epsilon: Mapping[str, float] = field(default_factory=lambda: read_epsilon({}))
 
     def whole(self) -> pd.DataFrame:
         """Return the chats without those of an ablation."""
@@ -202,6 +203,7 @@ def load(folder: Path) -> Export:
         invalid_conversations=len(invalid),
         demonstration=manifest.get("demonstration") is True,
         primary=read_contrasts(manifest),
+        epsilon=read_epsilon(manifest),
         roles=_roles_of(table),
     )
 
@@ -351,14 +353,16 @@ def read_profiles(path: Path) -> pd.DataFrame:
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
-    """Return the verdicts of pairs.csv as text, one row each."""
+    """Return the verdicts of pairs.csv as text, one row each. `group`: as of ratings, without a strategy."""
     table = read_table(path, OF_PAIRS, BESIDE_PAIRS)
     for column in ("pair", "conversation_a", "conversation_b", "rater", "question"):
         refuse(path, table[column], lambda text: not text, "is empty")
     refuse_others(path, table["rater_kind"], RATER_KINDS)
     refuse_others(path, table["verdict"], (*SIDES, "tie"))
     refuse(path, table["shown_first"], lambda text: text not in (*SIDES, ""), "is neither a nor b")
-    return table.astype(str)
+    refuse_others(path, table["role"], (*BY_CODE, ""))
+    table["role"] = _read_roles(path, table)
+    return table.assign(group=_groups(table.assign(strategy=""))).astype(str)
 
 
 def _read_roles(path: Path, table: pd.DataFrame) -> pd.Series:

@@ -31,6 +31,7 @@ TRUTHS = (
     "names_itself",
     "pasted",
     "publish_quotes",
+    "redacted",
     "seen",
     "share_deidentified",
     "valid",

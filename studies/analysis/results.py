@@ -47,9 +47,7 @@ class Results:
         return (text + "\n").encode()
 
     def csv(self, name: str) -> bytes:
-        guarded = self.tables[name].map(_guard_cell)
-        text: str = guarded.to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\r\n")
-        return text.encode()
+        return to_csv(self.tables[name])
 
     def versions(self) -> dict[str, str]:
         return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
@@ -92,7 +90,12 @@ class Results:
         return {
             "schema": "emostudy-results/1",
             "demonstration": self.export.demonstration,
-            "settings": {"bootstrap": self.bootstrap.replicates, "seed": self.bootstrap.seed, "level": 0.95},
+            "settings": {
+                "bootstrap": self.bootstrap.replicates,
+                "seed": self.bootstrap.seed,
+                "correlations": "bootstrap" if self.bootstrap.draws_r else "jackknife",
+                "level": 0.95,
+            },
             "versions": self.versions(),
             "data_hash": self.data_hash(),
             "files": files,
@@ -106,6 +109,12 @@ class Results:
 
     def _hashes(self) -> list[tuple[str, str]]:
         return sorted(self.export.hashes.items())
+
+
+def to_csv(table: pd.DataFrame) -> bytes:
+    """Return a table as a file that a spreadsheet opens without running its texts."""
+    text: str = table.map(_guard_cell).to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\r\n")
+    return text.encode()
 
 
 def _plain(value: Any) -> Any:

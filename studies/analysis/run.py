@@ -1,10 +1,15 @@
 """One analysis from folder to folder: everything is read before anything is computed, and computed before anything is
 written."""
 
+import os
+import sys
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from multiprocessing import current_process, get_context
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -20,18 +25,20 @@ from studies.analysis.checking import check
 from studies.analysis.frames import Export, load
 from studies.analysis.language import ENGLISH, report_file, speaking
 from studies.analysis.reporting.page import page
+from studies.analysis.reporting.paper import paper_of
 from studies.analysis.reporting.parts import Section, figures_in
 from studies.analysis.reporting.sections import sections_of
+from studies.analysis.reporting.study import title_of
 from studies.analysis.results import Results
 from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.roles import fill_roles
 from studies.analysis.tables.table import Table
 
+JACKKNIFE, RESAMPLES = "jackknife", "bootstrap"  # where the intervals of correlations come from
 REPORTS = {language.html: report_file(language) for language in LANGUAGES}
 
 
-def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_progress: Progress) -> Summary:
-    resampling = settings(bootstrap, seed)
+def run(folder: Path, out: Path, resampling: Bootstrap, *, radar: bool, on_progress: Progress) -> Summary:
     export = load(folder)
     check(folder)
     with _new_folder(out):
@@ -78,12 +85,14 @@ def _create(out: Path) -> None:
         raise AnalysisError(f"{out}: is no folder that can be written into ({error.strerror})") from error
 
 
-def settings(bootstrap: int, seed: int) -> Bootstrap:
+def settings(bootstrap: int, seed: int, correlations: str = JACKKNIFE) -> Bootstrap:
     if not (isinstance(bootstrap, Integral) and isinstance(seed, Integral)):
         raise AnalysisError(f"bootstrap and seed must be whole numbers, not {bootstrap!r} and {seed!r}")
     if bootstrap < 1 or seed < 0:
         raise AnalysisError(f"bootstrap must be at least 1 and seed at least 0, not {bootstrap} and {seed}")
-    return Bootstrap(bootstrap, seed)
+    if correlations not in (JACKKNIFE, RESAMPLES):
+        raise AnalysisError(f"correlations must be {JACKKNIFE} or {RESAMPLES}, not {correlations!r}")
+    return Bootstrap(bootstrap, seed, draws_r=correlations == RESAMPLES)
 
 
 def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: Collection[str] = ()) -> Results:
@@ -115,12 +124,41 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
     """Return the files by path under the folder of results. The files of the figures are in English."""
     tables = {f"{name}.csv": results.csv(name) for name in results.tables}
-    sections = {language: _sections(results, language, tell) for language in REPORTS}
-    figures = figures_in(sections[ENGLISH])
-    drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures}
-    drawn |= {f"figures/{figure.name}.pdf": figure.pdf for figure in figures}
-    reports = {REPORTS[language]: _page(results, sections[language], language) for language in REPORTS}
-    return tables | drawn | {"results.json": results.as_json()} | reports
+    with _beside() as start:
+        others = {name: start(_report, results, language) for language, name in REPORTS.items() if language != ENGLISH}
+        sections = _sections(results, ENGLISH, tell)
+        drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures_in(sections)}
+        with speaking(ENGLISH):
+            paper = paper_of(sections, results, title_of(results.export))
+        reports = {REPORTS[ENGLISH]: _page(results, sections, ENGLISH)}
+        for name, wait_for in others.items():
+            tell(name)
+            reports[name] = wait_for()
+    return tables | drawn | paper | {"results.json": results.as_json()} | reports
+
+
+@contextmanager
+def _beside() -> Iterator[Callable[..., Callable[[], bytes]]]:
+    """Give a function that starts work in a copy of this process, and returns what waits for its result.
+
+    Where there is one processor, or where a copy is not allowed or not safe (other threads may hold locks), the work is
+    done when it is waited for.
+    """
+    if not _may_fork():
+        yield partial
+        return
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        yield lambda work, *given: pool.submit(work, *given).result
+
+
+def _may_fork() -> bool:
+    if sys.platform != "linux" or current_process().daemon or threading.active_count() > 1:
+        return False
+    return len(os.sched_getaffinity(0)) > 1
+
+
+def _report(results: Results, language: str) -> bytes:
+    return _page(results, _sections(results, language, lambda _section: None), language)
 
 
 def _sections(results: Results, language: str, tell: Callable[[str], None]) -> list[Section]:

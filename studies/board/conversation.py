@@ -11,11 +11,14 @@ from django.views.decorators.http import require_GET
 
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Conversation, InnerState, Turn
+from studies.access.table import Act
 from studies.board import calls
+from studies.board.blind import show_blind_conversation
 from studies.board.conversations import FAR, list_query, neighbours, parse_points, words_of
 from studies.board.emotion_line import Chart, Scale, chart
 from studies.data.imports.rows import finite
 from studies.models import ArmRun, Flag, Rater, Study
+from studies.participation.exclusions import mark_of
 from studies.participation.judge_gap import judge_name, rating_judges
 from studies.participation.language import instrument_language
 from studies.role_play import flags
@@ -31,6 +34,8 @@ COMPARED = ("a", "b")  # in the address: the two judges to set against each othe
 @study_page
 def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     run = run_of(study, code)
+    if not request.access.may(Act.SEE_ARMS):
+        return show_blind_conversation(request, study, conversation_of(run))
     talk = run.conversation
     far = parse_points(request.GET.get("far", ""))
     scores = Scores.of(run, FAR if far is None else far)
@@ -38,6 +43,7 @@ def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     rows = turn_rows(run, states, calls.counts_by_turn(talk), turn_in_address(request))
     context = {
         "run": run,
+        "mark": None if run.valid else mark_of(run),
         "conversation": talk,
         "words": words_of(run),
         "turns": rows,

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from dialogue.models.conversation import TurnState
+from studies.access.table import Act
+from studies.board.blind import show_blind_list
 from studies.instruments.loading import load
 from studies.models import ArmRun, Rater, Study
 from studies.participation import counts
@@ -89,6 +91,8 @@ class Row:
 @require_GET
 @study_page
 def conversations(request: HttpRequest, study: Study) -> HttpResponse:
+    if not request.access.may(Act.SEE_ARMS):
+        return show_blind_list(request, study)
     judges = judges_of(study)
     asked = runs_in_address(request, study, judges)
     page = page_of(asked.keys, request)

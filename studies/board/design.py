@@ -1,4 +1,4 @@
-"""The page of a study's design. It is changed in its file or, before the first person has begun, under /admin/."""
+"""The page of a study's design. It is changed in a draft or in its file."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from studies.allocation.card_blocks import shown_rows
 from studies.board.model_checks import checks_of_models
 from studies.design.spec import StudySpec
 from studies.design.writing import dump_study
 from studies.models import Participation, Protocol, Study
 from studies.participation.step_kinds import KINDS
-from studies.setup.card_blocks import shown_rows
 from studies.setup.model_keys import unset_keys
 from studies.workbench import labels
 from studies.workbench.access import show, study_page, study_page_after_timeouts
@@ -57,6 +57,7 @@ def words_of(spec: StudySpec) -> dict[str, str]:
         "selection": labels.word(labels.SELECTIONS, spec.selection),
         "topic": labels.word(labels.TOPICS, spec.chat.topic),
         "order": labels.word(labels.ORDERS, spec.order.design),
+        "strata": ", ".join(labels.word(labels.STRATA, factor) for factor in spec.order.strata),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from studies.analysis.pooling import is_pooled
+from studies.analysis.pooling import ALL_ITEMS, is_pooled
 from studies.board.quality import FLAGS
 from studies.models import Study
 from studies.models.participation import OVER, UNDER_WAY, Status
@@ -150,14 +150,14 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
     found = json.loads(file.read_text(encoding="utf-8"))
     tables = found["tables"]
     final = [row for row in tables.get("arms", []) if row["moment"] in FINAL and is_pooled(row)]
-    covered = [row for row in tables.get("coverage", []) if row["arm"] == WHOLE and row["moment"] in FINAL]
+    covered = [row for row in tables.get("quality", []) if row["arm"] == WHOLE and row["moment"] in FINAL]
     limits = limits_without_arms(found["limits"], {row["arm"] for row in tables.get("arms", [])} if blinded else set())
     return Results(
         demonstration=found["demonstration"],
         counts=count_labels(found["counts"]),
         limits=limits,
         hidden_limits=len(found["limits"]) - len(limits),
-        maps=heat_maps(tables["agreement"]),
+        maps=heat_maps([row for row in tables["agreement"] if row["item"] != ALL_ITEMS]),
         blind_arms=list(blind_arms(final, study_key)) if blinded else [],
         arms=[] if blinded else list(arm_tables(final)),
         reliability=list(reliability(tables.get("reliability", []))),
@@ -165,7 +165,7 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
         unrated=conversations_without_rating(covered),
         missing=missing_counts(found.get("exclusions", {})),
         left_out=exclusion_counts(found.get("exclusions", {})),
-        flags=flags(tables.get("quality", [])),
+        flags=flags(row for row in tables.get("quality", []) if not row["arm"]),
     )
 
 

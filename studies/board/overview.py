@@ -3,6 +3,8 @@
 import csv
 import io
 from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import messages
@@ -10,20 +12,29 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.functional import Promise
+from django.urls import resolve, reverse
+from django.utils import timezone
+from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
+from studies.access.access import Access, may_found_studies, studies_of
+from studies.board.arms import get_arms
+from studies.board.funnel import get_funnel
+from studies.board.money import get_money
+from studies.board.presence import get_presence
+from studies.board.waiting import get_waiting
 from studies.care.opening import lacks_drill
+from studies.care.questions import find_open
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
 from studies.participation import counts
-from studies.participation.enrolment import invite, lacks_arms
+from studies.participation.enrolment import admits_new_people, invite, lacks_arms
 from studies.participation.unblinding import is_blinded
 from studies.workbench.access import researchers_only, show, study_page, study_page_after_timeouts, title_of
 
 MOST_LINKS = 500
+MOST_QUESTIONS = 20  # on the board at once, the oldest
 
 
 class InviteForm(forms.Form):
@@ -37,14 +48,17 @@ class InviteForm(forms.Form):
 def studies(request: HttpRequest) -> HttpResponse:
     people = Participation.objects.people()
     completed, test_data = people.filter(status=Status.COMPLETED), Participation.objects.test_data()
-    rows = Study.objects.order_by("key").annotate(
+    own = studies_of(request.user)
+    rows = own.order_by("key").annotate(
         people=Count("participations", filter=Q(participations__in=people)),
         tests=Count("participations", filter=Q(participations__in=test_data)),
         completed=Count("participations", filter=Q(participations__in=completed)),
     )
-    newest = {protocol.study_id: protocol for protocol in Protocol.objects.order_by("version")}
+    protocols = Protocol.objects.filter(study__in=own).order_by("version")
+    newest = {protocol.study_id: protocol for protocol in protocols}
     shown = [(study, title_of(newest[study.pk])) for study in rows]
-    return render(request, "studies/research/studies.html", {"studies": shown})
+    context = {"studies": shown, "may_found": may_found_studies(request.user)}
+    return render(request, "studies/research/studies.html", context)
 
 
 @require_GET
@@ -55,19 +69,10 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 
 def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: int = 200) -> HttpResponse:
     test = request.GET.get("test", counts.default_data(study))
-    statuses = counts.by_status(study, test=test)
-    people = sum(each.people for each in statuses)
-    completed = next(each.people for each in statuses if each.status == Status.COMPLETED)
     context = {
         "test": test,
-        "statuses": statuses,
-        "people": people,
-        "completed": completed,
-        "completed_percent": round(100 * completed / people) if people else 0,
-        "steps": counts.by_step(study, test=test),
-        "arms": counts.by_arm(study, test=test),
-        "demonstrations": study.current().demonstrations(),
-        "stuck": counts.stuck(study, test=test),
+        **board_context(study, test, request.access),
+        "money": SimpleLazyObject(lambda: get_money(study)),
         "others": counts.others(study),
         "lacks_arms": tracks_without_arms(study),
         "lacks_drill": lacks_drill(study),
@@ -76,6 +81,37 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "blinded": study.is_closed() and is_blinded(study),
     }
     return show(request, study, "overview", context, status=status)
+
+
+def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
+    """Return the parts of the board that the page renews by itself."""
+    stuck = counts.stuck(study, test=test)
+    statuses = counts.by_status(study, test=test)
+    people = sum(each.people for each in statuses)
+    completed = next(each.people for each in statuses if each.status == Status.COMPLETED)
+    protocol = study.current()
+    arms = get_arms(study, protocol, test=test)
+    return {
+        "waiting": [one for one in get_waiting(study, stuck, arms, test=test) if may_open(one.url, access)],
+        "people": people,
+        "completed": completed,
+        "completed_percent": round(100 * completed / people) if people else 0,
+        "statuses": statuses,
+        "stuck": stuck,
+        "questions": find_open(study, test=test)[:MOST_QUESTIONS],
+        "funnel": get_funnel(study, test=test),
+        "presence": get_presence(study, test=test),
+        "arms": arms,
+        "demonstrations": protocol.demonstrations(),
+        "zone": protocol.spec().safety.time_zone,
+        "now": timezone.now(),
+    }
+
+
+def may_open(url: str, access: Access) -> bool:
+    """Return whether they may open this page of the study, or this part of the board."""
+    path = urlsplit(url).path
+    return not path or access.may_look_at(resolve(path).view_name)
 
 
 def tracks_without_arms(study: Study) -> list[Promise | str]:
@@ -88,12 +124,12 @@ def tracks_without_arms(study: Study) -> list[Promise | str]:
 @study_page
 def invitations(request: HttpRequest, study: Study) -> HttpResponse:
     """Create links and show them in this response only, because only their hashes are stored."""
-    if study.is_closed():
-        messages.error(request, _("The study is closed, so no links were made."))
-        return redirect("research-study", study.key)
     form = InviteForm(request.POST)
     if not form.is_valid():
         return overview(request, study, form, status=400)
+    if not admits_new_people(study, is_test=form.cleaned_data["test"]):
+        messages.error(request, _("The study is not open, so no links for real people were made."))
+        return redirect("research-study", study.key)
     is_real = not form.cleaned_data["test"] and form.cleaned_data["track"] != Participation.Track.REVIEWER
     if is_real and lacks_drill(study):
         messages.error(request, _("No links were made, because nobody on call has acknowledged a drill yet."))

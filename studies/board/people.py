@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -17,14 +16,15 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
+from studies.access.access import Access
+from studies.access.table import Act
 from studies.board.conversations import words_of
-from studies.care.permissions import is_safety_officer
 from studies.data import erasure
 from studies.design.spec import MANUAL
 from studies.instruments.loading import load
-from studies.models import ArmRun, Participation, Response, Study
+from studies.models import ArmRun, BoardAct, Draw, Participation, Response, Study
 from studies.models.participation import Status
-from studies.participation import counts, timeouts
+from studies.participation import board_acts, counts, timeouts
 from studies.participation.language import instrument_language
 from studies.participation.responses import answers_with_declined
 from studies.participation.step_kinds import describe
@@ -108,6 +108,8 @@ class PersonRow:
 
 
 def row_of(person: Participation) -> PersonRow:
+    if person.is_paused():
+        return PersonRow(person, _("Paused by the team"), "attention", step_of(person))
     return PersonRow(person, counts.status_label(person.status), SHAPES.get(person.status, "stopped"), step_of(person))
 
 
@@ -128,17 +130,17 @@ class Moment:
 @study_page_after_timeouts
 def person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     found = person_for(study, code)
-    return show(request, study, "person", person_context(found, with_safety=may_see_safety(request.user, found)))
+    return show(request, study, "person", person_context(found, with_safety=may_see_safety(request.access, found)))
 
 
 def person_for(study: Study, code: str) -> Participation:
     return get_object_or_404(study.participations.select_related("protocol"), code=code)
 
 
-def may_see_safety(viewer: AbstractBaseUser | AnonymousUser, person: Participation) -> bool:
+def may_see_safety(access: Access, person: Participation) -> bool:
     """Return whether a researcher may read the person's answers about safety: where researchers select, the safety
-    group alone, because the others score."""
-    return person.design().selection != MANUAL or is_safety_officer(viewer, person.study)
+    officers alone, because the others score."""
+    return access.may(Act.SEE_ALL_SAFETY if person.design().selection == MANUAL else Act.SEE_SAFETY)
 
 
 def person_context(person: Participation, *, with_safety: bool) -> dict[str, object]:
@@ -146,6 +148,10 @@ def person_context(person: Participation, *, with_safety: bool) -> dict[str, obj
         "person": person,
         "row": row_of(person),
         "waits": person.status == Status.IN_REVIEW,
+        "pause": board_acts.get_pause(person),
+        "may_pause": board_acts.may_pause(person),
+        "may_end": board_acts.may_end(person),
+        "has_link": board_acts.may_have_link(person),
         **timeout_context(person),
         "outcome": labels.word(labels.OUTCOMES, person.outcome.get("kind", "")),
         "timeline": timeline(person),
@@ -179,8 +185,10 @@ def timeline(person: Participation) -> list[Moment]:
         Moment(consent.signed_at, _("Consent %(version)s") % {"version": consent.version})
         for consent in person.consents.all()
     ]
+    found += [Moment(draw.drawn_at, draw_label(draw)) for draw in Draw.objects.filter(participation=person)]
     found += [Moment(response.submitted_at, response_label(response)) for response in responses_of(person)]
     found += [moment for run in person.runs.select_related("conversation") for moment in moments_of_run(run)]
+    found += [Moment(act.at, board_act_label(act)) for act in person.board_acts.all()]
     found += [
         Moment(risk.created_at, _("Risk sign, level %(level)s") % {"level": risk.level})
         for risk in RiskEvent.objects.filter(subject=person.code)
@@ -188,8 +196,26 @@ def timeline(person: Participation) -> list[Moment]:
     return sorted(found, key=lambda moment: moment.at)
 
 
+def board_act_label(act: BoardAct) -> str:
+    return _("%(act)s by %(name)s: %(reason)s") % {
+        "act": act.get_kind_display(),
+        "name": act.by_name,
+        "reason": act.reason,
+    }
+
+
 def responses_of(person: Participation) -> list[Response]:
     return list(Response.objects.filter(rater__participation=person).select_related("run"))
+
+
+def draw_label(draw: Draw) -> str:
+    """Return that the arms were drawn, and by which factors they could not be balanced."""
+    # In their usual order: databases keep that of a JSON object, or do not.
+    told = [factor for factor in labels.STRATA if factor in draw.strata]
+    unknown = [labels.word(labels.STRATA, factor) for factor in told if draw.strata[factor]["level"] is None]
+    if not unknown:
+        return _("Arms drawn")
+    return _("Arms drawn. Unknown then, so not balanced: %(factors)s") % {"factors": ", ".join(unknown)}
 
 
 def response_label(response: Response) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, agreement_rank
+from studies.analysis.pooling import ALL_ITEMS
 from studies.board.planner_chart import chart
 from studies.models import Study, Task
 from studies.workbench import labels, tasks
@@ -29,12 +30,13 @@ NOTES = {  # others come from the analysis, and are shown as they are
         "The reliability of a single rating is assumed, because the ICC of the existing ratings is not above 0."
     ),
     COUNSELLORS: gettext_lazy(
-        "Counsellors rated their own conversations. Here only counsellors are resampled; the report resamples arms too."
+        "Counsellors rated their own conversations. Here only counsellors are left out; the report leaves out arms too."
     ),
 }
 METHODS = {
-    "BCa cluster bootstrap on Fisher's z": gettext_lazy("BCa cluster bootstrap on Fisher's z"),
-    "percentile cluster bootstrap on Fisher's z": gettext_lazy("percentile cluster bootstrap on Fisher's z"),
+    "jackknife of clusters, Student's t, on Fisher's z": gettext_lazy(
+        "jackknife of clusters, Student's t, on Fisher's z"
+    ),
 }
 FEW_CLUSTERS = re.compile(r"interval: only (\d+) clusters, the interval may be too narrow")
 Agreement = Mapping[str, Any]  # a row of agreement.csv
@@ -95,7 +97,8 @@ def includes_tests(study: Study, before: Task | None) -> bool:
 def agreements(results: Task) -> list[Agreement]:
     """Return the agreements by `agreement_rank`, without single raters and rows without an interval."""
     file = tasks.folder_of(results) / "report" / "results.json"
-    rows = json.loads(file.read_text(encoding="utf-8"))["tables"]["agreement"]
+    table = json.loads(file.read_text(encoding="utf-8"))["tables"]["agreement"]
+    rows = [row for row in table if row["item"] != ALL_ITEMS]
     known = [row for row in rows if ":" not in row["human"] and row["pearson_low"] is not None]
     return sorted(known, key=agreement_rank)
 

@@ -30,7 +30,8 @@ from studies.workbench.recent_tasks import RECENT, recent_tasks, task_row
 
 REPORTS = {language.code: report_file(language) for language in LANGUAGES}
 REPORT = "report/"  # below a task's folder: what names the arms beside their results
-ELSEWHERE = ("benchmark", "build_profiles", "plan", "check_models")  # have pages that first say what they take
+# These have pages that first say what they take.
+ELSEWHERE = ("benchmark", "build_profiles", "plan", "check_models", "run_bots")
 
 
 class ExportForm(forms.Form):

@@ -74,7 +74,7 @@ class StudyDocument:
         self._change_rows(section, lambda rows: rows.pop(number))
 
     def move_row(self, section: Place, number: int, by: int) -> None:
-        """Move a table up (-1) or down (1) in its list; at the end it stays where it is."""
+        """Move a table up (negative) or down in its list; it stays where it is if the list has no such place."""
         if 0 <= number + by < self.count(section):
             self._change_rows(section, lambda rows: rows.insert(number + by, rows.pop(number)))
 

@@ -13,16 +13,17 @@ from django.db import transaction
 from dialogue.documents import Fault
 from dialogue.languages import CODES
 from dialogue.prompts import read_prompt
+from studies.audit.chain import record
 from studies.builder.document import NAME, StudyDocument
 from studies.builder.sections import owner_of
 from studies.design.reading import StudyFileError, languages_of, read_study
 from studies.design.spec import StudySpec
 from studies.design.writing import dump_study
 from studies.instruments.loading import instrument_ids
-from studies.models import Protocol, Study, StudyDraft
+from studies.models import AuditEntry, Protocol, Study, StudyDraft
 from studies.participation.consent import template_ids
 from studies.setup.addresses import words_of_addresses
-from studies.setup.storage import Loaded, load_spec
+from studies.setup.storage import Explained, Loaded, foresee_change, load_spec
 
 
 @dataclass(frozen=True)
@@ -128,21 +129,21 @@ def open_draft(text: str, files: Mapping[str, str], owner: Any, study: Study | N
 
 
 @transaction.atomic
-def load_draft(draft: StudyDraft) -> Loaded:
-    """Load the draft as a study. Raise StudyFileError where something is wrong with it."""
+@transaction.atomic
+def load_draft(draft: StudyDraft, explained: Explained | None = None) -> Loaded:
+    """Load the draft as a study. Raise StudyFileError where something is wrong with it, and AmendmentNeeded."""
     with folder_of(draft) as folder:
-        loaded = load_spec(read_draft(folder), folder=folder)
+        loaded = load_spec(read_draft(folder), folder=folder, explained=explained)
     draft.study = loaded.protocol.study
     draft.save(update_fields=["study"])
+    if loaded.outcome != "unchanged":
+        version = str(loaded.protocol.version)
+        record(loaded.protocol.study.key, AuditEntry.Act.CHANGED, AuditEntry.Thing.DESIGN, version)
     return loaded
 
 
 def foresee(spec: StudySpec) -> str:
-    """Return what loading the study will do: `create`, `nothing`, `change`, or `version`."""
+    """Return what loading the study will do, in the words of its outcome."""
     study = Study.objects.filter(key=spec.key).first()
     current = study.current() if study else None
-    if current is None:
-        return "create"
-    if current.spec() == spec:
-        return "nothing"
-    return "change" if current.is_draft() and not current.runs.exists() else "version"
+    return foresee_change(study, current, spec) if study and current else "created"

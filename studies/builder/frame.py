@@ -48,7 +48,7 @@ def show_draft(
     shown = {
         "draft": draft,
         "draft_title": title_of(draft),
-        "navigation": navigation(request, draft, checked),
+        "navigation": [{"label": "", "pages": navigation(request, draft, checked)}],
         "left": sum(map(len, checked.faults.values())),
         **context,
     }

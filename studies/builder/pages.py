@@ -1,21 +1,28 @@
 """The pages of a whole draft: what is left to do, its file, loading and removing it."""
 
 import re
+from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.documents import DocumentError
+from studies.access.granting import make_founder, may_load
 from studies.builder.document import StudyDocument
 from studies.builder.drafts import Checked, check_draft, foresee, load_draft
 from studies.builder.frame import draft_page, read_document, show_draft, store, title_of
 from studies.builder.sections import Section, get_sections, owner_of
+from studies.design.differences import compare
 from studies.design.reading import StudyFileError
-from studies.models import StudyDraft
+from studies.design.writing import dump_study
+from studies.models import Amendment, Study, StudyDraft
+from studies.setup.storage import AmendmentNeeded, Explained, NamesModels
 
 
 @require_GET
@@ -58,18 +65,64 @@ def load(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     if checked.spec is None:
         messages.error(request, _("The draft cannot be loaded yet. See what is left to do below."))
         return redirect("research-draft", draft.pk)
-    if request.method != "POST":
-        is_own = draft.study is not None and draft.study.key == checked.spec.key
-        context = {"spec": checked.spec, "effect": foresee(checked.spec), "is_own": is_own}
-        return show_draft(request, draft, "builder_load", context, checked)
+    if not may_load(request.user, checked.spec.key):
+        messages.error(
+            request, _("Another study has the key “%(key)s” already. Choose another key.") % {"key": checked.spec.key}
+        )
+        return redirect("research-draft", draft.pk)
+    effect = foresee(checked.spec)
+    form = AmendmentForm(request.POST or None) if effect == "amended" else None
+    if request.method != "POST" or (form and not form.is_valid()):
+        return load_page(request, draft, checked, form)
     try:
-        loaded = load_draft(draft)
-    except StudyFileError:  # an instrument or an address has come or gone since the check
+        loaded = load_draft(draft, form.explain(request.user) if form else None)
+    except NamesModels as found:
+        said = _("People who are asked again read this text, and it names %(names)s. Please leave that out.")
+        if form:
+            form.add_error("reason", said % {"names": found})
+        return load_page(request, draft, checked, form)
+    except (StudyFileError, AmendmentNeeded):  # an instrument or an address has come or gone, or the study was opened
         messages.error(request, _("The draft cannot be loaded yet. See what is left to do below."))
         return redirect("research-draft", draft.pk)
+    if loaded.outcome == "created":
+        make_founder(loaded.protocol.study, request.user)
     said = _("The study is loaded, version %(number)s.") % {"number": loaded.protocol.version}
     messages.success(request, said)
-    return redirect("research-design", loaded.protocol.study.key)
+    return redirect("research-life" if loaded.outcome == "amended" else "research-design", loaded.protocol.study.key)
+
+
+def load_page(request: HttpRequest, draft: StudyDraft, checked: Checked, form: "AmendmentForm | None") -> HttpResponse:
+    """Say what loading will do; of an amendment, also what changes, and ask why."""
+    assert checked.spec is not None  # noqa: S101 - the caller has looked
+    is_own = draft.study is not None and draft.study.key == checked.spec.key
+    context: dict[str, Any] = {"spec": checked.spec, "effect": foresee(checked.spec), "is_own": is_own, "form": form}
+    study = Study.objects.filter(key=checked.spec.key).first()
+    if study:
+        before = study.current()
+        lines = list(compare(dump_study(before.full_spec()), dump_study(checked.spec)))
+        context |= {"lines": lines, "old": before.version, "new": before.version + 1, "stage": study.stage}
+        context["under_way"] = study.under_way()
+    status = 422 if form and form.is_bound else 200
+    return show_draft(request, draft, "builder_load", context, checked, status=status)
+
+
+class AmendmentForm(forms.Form):
+    """Why the design changes after the study was opened."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("What has changed, and why"),
+        max_length=Amendment._meta.get_field("reason").max_length,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "short"}),
+    )
+    asks_again = forms.BooleanField(
+        label=gettext_lazy("Ask people who have signed for their consent again; they read the text above"),
+        required=False,
+    )
+
+    def explain(self, user: Any) -> Explained:
+        name: str = user.get_username()
+        given = self.cleaned_data
+        return Explained(given["reason"], by_name=name, by=user, asks_again=given["asks_again"])
 
 
 @require_POST

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.documents import Place
+from dialogue.incoming import int_from
 from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
 from studies.builder.drafts import Checked, check_draft, get_languages
@@ -197,7 +198,10 @@ def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpRespo
     number = int(written) if written.isdigit() else -1
     if not 0 <= number < document.count(shown.place):
         raise Http404
-    change_row(document, shown.place, act, number)
+    if act == "to":
+        move_to(document, shown.place, number, request.POST.get("place"))
+    else:
+        change_row(document, shown.place, act, number)
     store(request, draft, text=document.text)
     return redirect("research-draft-section", draft.pk, slug)
 
@@ -218,6 +222,14 @@ def change_row(document: StudyDocument, section_place: Place, act: str, number: 
         values = document.get((*section_place, number))
         key = values.get("key")
         document.add_row(section_place, {**values, "key": f"{key}_copy"} if key else values)
+
+
+def move_to(document: StudyDocument, section_place: Place, number: int, written: str | None) -> None:
+    """Move a table to another place in its list, as where it was dropped."""
+    place = int_from(written, 0, document.count(section_place) - 1)
+    if place is None:
+        raise Http404
+    document.move_row(section_place, number, place - number)
 
 
 @require_POST

@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.documents import DocumentError, check_size, read_text
+from studies.access.access import Viewer, drafts_of, studies_of
+from studies.access.table import Act
 from studies.builder.document import NAME, StudyDocument
 from studies.builder.drafts import copy_study, find_draft_of, open_draft, read_template
 from studies.builder.frame import title_of as title_of_draft
@@ -85,15 +87,17 @@ def new(request: HttpRequest) -> HttpResponse:
 def new_page(request: HttpRequest, *, faults: list[str] | None = None, status: int = 200) -> HttpResponse:
     context = {
         "templates": [Begin(name, str(title), str(about)) for name, title, about in TEMPLATES],
-        "copies": list(copies()),
-        "drafts": [(title_of_draft(draft), draft) for draft in StudyDraft.objects.select_related("study")[:50]],
+        "copies": list(copies(request.user)),
+        "drafts": [(title_of_draft(draft), draft) for draft in drafts_of(request.user).select_related("study")[:50]],
         "faults": faults or [],
     }
     return render(request, "studies/research/builder_new.html", context, status=status)
 
 
-def copies() -> Iterator[Begin]:
-    newest = {protocol.study_id: protocol for protocol in Protocol.objects.order_by("version").select_related("study")}
+def copies(user: Viewer) -> Iterator[Begin]:
+    """Yield the studies whose design this account may see."""
+    protocols = Protocol.objects.filter(study__in=studies_of(user, Act.SEE_ARMS))
+    newest = {protocol.study_id: protocol for protocol in protocols.order_by("version").select_related("study")}
     for protocol in sorted(newest.values(), key=lambda one: one.study.key):
         yield Begin(f"{COPY}{protocol.study.key}", title_of(protocol), protocol.study.key)
 
@@ -110,7 +114,7 @@ def upload_draft(request: HttpRequest) -> StudyDraft | None:
 
 def open_copy(request: HttpRequest, key: str) -> StudyDraft | None:
     """Return a draft with the design of a study, for a new study: it has no key yet."""
-    study = Study.objects.filter(key=key).first()
+    study = studies_of(request.user, Act.SEE_ARMS).filter(key=key).first()
     if study is None:
         return None
     text, files = copy_study(study.current())

@@ -38,6 +38,7 @@ COLUMNS = (
     "entered_at",
     "entered_by",
     "changed_at",
+    "record_code",
 )
 ENTERED = ("entered_at", "entered_by")
 
@@ -133,12 +134,19 @@ def create_adverse_event(
     """Store a new adverse event from a valid form. With `event` the two point to each other."""
     row = form.save(commit=False)
     row.study, row.event, row.created_by = form.study, event, by
+    row.record_code = record_code_of(form.study, row.subject)
     row.origin = _origin_of(event)
     row.report_due_at = get_due_time(form.study, serious=row.serious, known_at=timezone.now())
     row.save()
     if event is not None:
         record_act(event, SafetyAct.Kind.REPORTED, by=by)
     return row
+
+
+def record_code_of(study: Study, code: str) -> str:
+    """Return the record code of the person with this code; empty if there is none."""
+    found = study.participations.filter(code=code).values_list("record_code", flat=True).first()
+    return found or ""
 
 
 def _origin_of(event: RiskEvent | None) -> str:
@@ -153,6 +161,8 @@ def change_adverse_event(form: AdverseEventForm, *, by: AbstractBaseUser) -> Adv
     """Store what a valid form changes, and what stood there before."""
     before = AdverseEvent.objects.select_for_update().get(pk=form.instance.pk)
     row = form.save(commit=False)
+    if "subject" in form.changed_data:  # one of an erased person keeps their record code
+        row.record_code = record_code_of(form.study, row.subject)
     row.report_due_at = get_due_time(form.study, serious=row.serious, known_at=before.created_at)
     changed = {name: _plain(getattr(before, name)) for name in form.changed_data}
     if changed:

@@ -137,12 +137,6 @@ def acknowledge(event: RiskEvent, *, by: Any = None, by_name: str = "", newest: 
     return True
 
 
-def is_acknowledged(event: RiskEvent) -> bool:
-    """Return whether somebody has acknowledged all alarms about an event. False where there were none."""
-    alarms = event.alarms
-    return alarms.exists() and not alarms.filter(acknowledged_at=None).exists()
-
-
 # Climbing
 
 

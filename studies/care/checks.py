@@ -7,7 +7,7 @@ from django.core.checks import CheckMessage, register
 from django.core.checks import Warning as Caution
 
 
-@register
+@register("emostudy")
 def alarms_hold_links(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn where the address for the links of alarms is not known."""
     if settings.BASE_URL:

@@ -1,5 +1,4 @@
-"""The clock of alarms: a thread of each server process that sends what is due, climbs the order of contacts, and pauses
-arms by the studies' stopping rules. Once an hour it also does the chores that other rooms have given it.
+"""The clock: a thread of each server process that does what `studies.apps` has given it, the alarms first.
 
 All processes look into the same database, and a row belongs to whoever claims it first, so a message goes out once
 however many processes there are. No other service is needed. `manage.py send_alarms` does the same once, for cron.
@@ -12,7 +11,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.db import close_old_connections
 
 from dialogue.jobs.group_commit import AWAY
@@ -27,7 +25,19 @@ _due = threading.Event()
 _stopping = threading.Event()
 _starting = threading.Lock()
 _thread: threading.Thread | None = None
+_beginnings: list[Callable[[], Any]] = []
+_looks: list[Callable[[], Any]] = []
 _chores: list[Callable[[], Any]] = []
+
+
+def add_beginning(act: Callable[[], Any]) -> None:
+    """Let each server process do this once, when its thread starts."""
+    _beginnings.append(act)
+
+
+def add_look(act: Callable[[], Any]) -> None:
+    """Let each server process do this at every look, after what was added before."""
+    _looks.append(act)
 
 
 def add_chore(act: Callable[[], Any]) -> None:
@@ -46,7 +56,7 @@ def start() -> None:
     global _thread
     with _starting:
         if _thread is None or not _thread.is_alive():
-            _thread = threading.Thread(target=run, name="alarms", daemon=True)
+            _thread = threading.Thread(target=run, name="clock", daemon=True)
             _thread.start()
 
 
@@ -61,17 +71,11 @@ def stop() -> None:
 
 def run() -> None:
     """Work for as long as the process lives."""
-    from studies.care import sending, stopping_rules
-
-    watch = stopping_rules.Watch()
-
-    if settings.SINGLE_PROCESS:
-        look(sending.free_claims)
+    for act in _beginnings:
+        look(act)
     is_away, next_round = False, 0.0
     while not _stopping.is_set():
-        is_away = not look(work, was_away=is_away)
-        if not is_away:
-            look(watch.look)
+        is_away = not look_at_all(was_away=is_away)
         if not is_away and time.monotonic() >= next_round:
             next_round = time.monotonic() + HOUR
             do_chores()
@@ -79,17 +83,19 @@ def run() -> None:
         _due.clear()
 
 
+def look_at_all(*, was_away: bool) -> bool:
+    """Do all looks; return False where the database did not answer the first: the others then wait."""
+    first, *others = _looks
+    if not look(first, was_away=was_away):
+        return False
+    for act in others:
+        look(act)
+    return True
+
+
 def do_chores() -> None:
     for act in _chores:
         look(act)
-
-
-def work() -> None:
-    """Climb where nobody has acknowledged in time, and send what is due."""
-    from studies.care import alarms, sending
-
-    alarms.climb_overdue()
-    sending.send_due()
 
 
 def look(act: Callable[[], Any], *, was_away: bool = False) -> bool:
@@ -102,10 +108,10 @@ def look(act: Callable[[], Any], *, was_away: bool = False) -> bool:
         act()
     except AWAY:
         if not was_away:
-            log.error("the clock of alarms: the database does not answer, the next look follows")
+            log.error("the clock: the database does not answer, the next look follows")
         return False
     except Exception:
-        log.exception("the clock of alarms: this look failed, the next one follows")
+        log.exception("the clock: this look failed, the next one follows")
     finally:
         close_old_connections()
     return True

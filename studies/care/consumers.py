@@ -3,11 +3,13 @@
 import asyncio
 from typing import Any
 
-from channels.auth import get_user
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.contrib.auth import SESSION_KEY
 from django.db import InterfaceError, OperationalError
 
+from dialogue import sockets
+from studies.access.sockets import find_study_for
 from studies.care import desk
 from studies.models import Study
 
@@ -21,17 +23,24 @@ class DeskConsumer(AsyncJsonWebsocketConsumer):
     """
 
     watcher: asyncio.Task[None] | None = None
+    line: sockets.Line | None = None
 
     async def connect(self) -> None:
-        user = await get_user(self.scope)
-        study = await database_sync_to_async(_find_study)(self.scope["url_route"]["kwargs"]["study_key"])
-        if study is None or not (user.is_authenticated and user.is_staff):
+        study = await find_study_for(self)
+        if study is None:
+            await self.close()
+            return
+        account = ("account", self.scope["session"][SESSION_KEY])
+        if sockets.has_too_many(account, sockets.OF_ACCOUNT):
             await self.close()
             return
         await self.accept()
+        self.line = sockets.open_line(account, self, may_be_silent=True)
         self.watcher = asyncio.create_task(self.watch(study))
 
     async def disconnect(self, code: int) -> None:
+        if self.line:
+            sockets.forget(self.line)
         if self.watcher:
             self.watcher.cancel()
 
@@ -39,11 +48,15 @@ class DeskConsumer(AsyncJsonWebsocketConsumer):
         """Ignore a message from the page, which has nothing to say."""
 
     async def watch(self, study: Study) -> None:
-        """Send the state whenever it differs. While the database is away the page says that it is not up to date."""
+        """Send the state whenever it differs, until the role is taken away. While the database is away the page says
+        that it is not up to date."""
         seen: dict[str, Any] | None = None
         while True:
             try:
-                state = {"type": "desk", **(await database_sync_to_async(desk.get_state)(study))._asdict()}
+                if await find_study_for(self) is None:
+                    await self.close()
+                    return
+                state = await database_sync_to_async(self.read_state)(study)
             except (OperationalError, InterfaceError):
                 state = {"type": "away"}
             if state != seen:
@@ -51,6 +64,6 @@ class DeskConsumer(AsyncJsonWebsocketConsumer):
                 seen = state
             await asyncio.sleep(EVERY)
 
-
-def _find_study(key: str) -> Study | None:
-    return Study.objects.filter(key=key).first()
+    def read_state(self, study: Study) -> dict[str, Any]:
+        """Return what is sent, and sent again when it differs."""
+        return {"type": "desk", **desk.get_state(study)._asdict()}

@@ -20,11 +20,12 @@ SHOWN_FIRST = 2  # lines that stand as buttons at the head of the page
 
 @dataclass(frozen=True)
 class Letter:
-    """A letter that a member of the team wrote to the person."""
+    """A letter that a member of the team wrote to the person. `question`: what they had asked; empty if nothing."""
 
     text: str
     at: datetime
     zone: ZoneInfo  # of the study
+    question: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,12 @@ def get_meeting(person: Participation) -> Meeting:
 
 
 def get_letters(person: Participation) -> list[Letter]:
-    """Return what members of the team wrote to a person, newest first."""
-    return [Letter(one.text, one.at, get_zone(person)) for one in get_messages(person)]
+    """Return what members of the team wrote to a person, also in answer to a question, newest first."""
+    zone = get_zone(person)
+    letters = [Letter(one.text, one.at, zone) for one in get_messages(person)]
+    for asked in person.questions.filter(answered_at__isnull=False):
+        letters.append(Letter(asked.answer, asked.answered_at, zone, question=asked.text))
+    return sorted(letters, key=lambda letter: letter.at, reverse=True)
 
 
 def get_zone(person: Participation) -> ZoneInfo:

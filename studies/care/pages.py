@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from dialogue.models import RiskEvent
+from studies.access.table import Act
 from studies.care import desk, stopping_rules
-from studies.care.permissions import is_safety_officer
 from studies.models import Study
 from studies.participation import counts
 from studies.workbench.access import navigation, show, study_page
@@ -31,7 +31,7 @@ def risks(request: HttpRequest, study: Study) -> HttpResponse:
         "open_events": list(desk.get_open_events(study, test=test)),
         "page": page,
         "risks": page,
-        "is_safety_officer": is_safety_officer(request.user, study),
+        "is_safety_officer": request.access.may(Act.SEE_ALL_SAFETY),
         **paging(page, request),
     }
     return show(request, study, "risks", context)
@@ -115,9 +115,7 @@ def end(request: HttpRequest, event: RiskEvent, text: str) -> str:
 @require_GET
 @study_page
 def arms(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show how safe each arm has been, to those who have the permission and to nobody else."""
-    if not is_safety_officer(request.user, study):
-        raise Http404
+    """Show how safe each arm has been."""
     context = {
         "arms": stopping_rules.get_arm_safety(study),
         "rules": study.current().spec().safety.stopping_rules,

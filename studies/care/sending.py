@@ -21,6 +21,7 @@ from studies.care import webhooks
 from studies.care.acts import record_act
 from studies.care.messages import Message, get_message
 from studies.models import Alarm, SafetyAct
+from studies.webhooks.requests import NotTaken, post, sign
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ def deliver(alarm: Alarm, message: Message) -> Outcome:
         if alarm.channel == Alarm.Channel.WEBHOOK:
             return deliver_to_webhook(alarm, message)
         mail(alarm, message)
-    except (OSError, ValueError, webhooks.NotTaken) as error:  # smtplib's errors are OSErrors
+    except (OSError, ValueError, NotTaken) as error:  # smtplib's errors are OSErrors
         return Outcome(alarm, error=str(error) or type(error).__name__)
     return Outcome(alarm, answer="the mail server has taken it")
 
@@ -111,10 +112,10 @@ def deliver_to_webhook(alarm: Alarm, message: Message) -> Outcome:
     body, headers, note = webhooks.get_body(alarm.form, message), webhooks.get_headers(alarm.form, message), ""
     if alarm.secret_env:
         try:
-            headers |= webhooks.sign(body, key=webhooks.get_key(alarm.secret_env), timestamp=int(time.time()))
-        except webhooks.NotTaken as error:
+            headers |= sign(body, key=webhooks.get_key(alarm.secret_env), timestamp=int(time.time()))
+        except NotTaken as error:
             note = f"sent without a signature: {error}"
-    return Outcome(alarm, answer=webhooks.post(alarm.address, body, headers), note=note)
+    return Outcome(alarm, answer=post(alarm.address, body, headers), note=note)
 
 
 def record(outcome: Outcome) -> None:

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from django.conf import settings
@@ -117,6 +118,14 @@ def pause_arm(study: Study, arm: ArmSafety, rule: StoppingRule) -> StoppedArm | 
     Arm.objects.filter(protocol__study=study, key=arm.arm).update(paused=True)
     tally = arm.tallies[rule.count]
     return StoppedArm.objects.create(study=study, arm=row, rule=described, count=tally.count, of=tally.of)
+
+
+def get_stops(study: Study) -> Mapping[str, StoppedArm]:
+    """Return the latest pause by a rule of each arm that is paused and was not resumed by one of the team since."""
+    stops = study.stopped_arms.filter(arm__paused=True).select_related("arm").order_by("at", "pk")
+    acts = dict(study.board_acts.exclude(arm="").order_by().values_list("arm").annotate(Max("at")))
+    latest = {stop.arm.key: stop for stop in stops}
+    return {key: stop for key, stop in latest.items() if key not in acts or acts[key] < stop.at}
 
 
 def tell_officer(study: Study) -> None:

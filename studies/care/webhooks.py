@@ -1,25 +1,14 @@
-"""A message to a webhook: its form, its signature, and the way there. Knows no rows."""
+"""An alarm as the body and the headers of a request to a webhook. Knows no rows."""
 
-import asyncio
-import hashlib
-import hmac
 import os
 from collections.abc import Mapping
 
-import aiohttp
 import orjson
 
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import get_api_key
 from studies.care.messages import Message
-
-TIMESTAMP = "X-Emostudy-Timestamp"
-SIGNATURE = "X-Emostudy-Signature"
-SECONDS = aiohttp.ClientTimeout(total=20, sock_connect=5)
-
-
-class NotTaken(Exception):
-    """The receiver did not take a message. Its text names no address: those of some services hold a secret."""
+from studies.webhooks.requests import NotTaken
 
 
 def get_body(form: str, message: Message) -> bytes:
@@ -65,40 +54,9 @@ def get_headers(form: str, message: Message) -> dict[str, str]:
     return {"Content-Type": "application/json"}
 
 
-def sign(body: bytes, *, key: str, timestamp: int) -> dict[str, str]:
-    """Return the headers that sign a body: `v1=` and the HMAC-SHA256 of `TIMESTAMP.BODY`, in hexadecimal digits."""
-    signed = hmac.new(key.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
-    return {TIMESTAMP: str(timestamp), SIGNATURE: f"v1={signed}"}
-
-
 def get_key(variable: str, environ: Mapping[str, str] = os.environ) -> str:
     """Return the key in an environment variable, or in the file that `VARIABLE_FILE` names. Raises NotTaken."""
     try:
         return get_api_key(variable, environ)
     except ProviderError as error:
         raise NotTaken(error.detail) from error
-
-
-def post(address: str, body: bytes, headers: Mapping[str, str]) -> str:
-    """Send a request and return the status that came back. Raises NotTaken.
-
-    No redirect is followed: a signed body goes to the address that the study names and to no other.
-    """
-    return asyncio.run(_post(address, body, headers))
-
-
-async def _post(address: str, body: bytes, headers: Mapping[str, str]) -> str:
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=SECONDS, trust_env=True, cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.post(address, data=body, headers=headers, allow_redirects=False) as response,
-        ):
-            if 200 <= response.status < 300:
-                return str(response.status)
-            raise NotTaken(f"the webhook answered {response.status}")
-    except TimeoutError as error:
-        raise NotTaken("the webhook did not answer in time") from error
-    except aiohttp.ClientConnectorCertificateError as error:
-        raise NotTaken("the certificate of the webhook is not valid") from error
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise NotTaken(f"the webhook cannot be reached ({type(error).__name__})") from error

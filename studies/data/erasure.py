@@ -1,69 +1,114 @@
-"""Remove a person's data everywhere it went.
+"""Remove a person's data everywhere it went, by the table of `holdings.py`.
 
-What is left is a code, a track and that they withdrew, to be counted; of one who never agreed to take part also how far
-they came.
+What is left is a code, a track, that they withdrew and a receipt, to be counted, and what they were paid; of one who
+never agreed to take part also how far they came. The audit log, the payment ledger and adverse events keep their record
+code, which then leads to nobody.
 """
 
 import logging
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Model
 from django.utils import timezone
 
-from dialogue.models import Call, Conversation, InnerState, RiskEvent, Turn
-from dialogue.models.conversation import SeekerKind
+from dialogue.models import Conversation, RiskEvent
+from studies.audit.chain import record
 from studies.data.exports.removal import remove_exports
+from studies.data.holdings import HOLDINGS, Fate, Scope, scope_of, scope_of_imported, scope_of_study
 from studies.interviews import attachments
-from studies.judging.comparisons import calls_on_pairs
-from studies.models import (
-    Adjudication,
-    AdverseEvent,
-    Answer,
-    ArmRun,
-    Comparison,
-    Consent,
-    Decision,
-    Flag,
-    Interview,
-    InterviewNote,
-    Pair,
-    Participation,
-    Passage,
-    Rater,
-    Response,
-    Review,
-    RolePlay,
-    SelectionDecision,
-)
+from studies.models import AdverseEvent, AuditEntry, Participation, Receipt, Study
 from studies.models.participation import Status
-from studies.seeker_profiles.planning import calls_about, items_about, profiles_about
+from studies.payments.ledger import book_owed
+
+AT_ONCE = 500  # rows
+OF_SAFETY = ("alarms", "safety_acts", "risk_events")  # which others acted on
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass
 class Removed:
-    """The rows, files and folders that were removed, and the other files below var/ that still name the person."""
+    """The rows, files and folders that were removed, and the other files below var/ that still name the person.
+
+    `exports`: every export that may have held the person, with the time of writing, also where it is not here any more:
+    somebody may have copied it. `receipt`: the code of the receipt; empty without one.
+    """
 
     rows: dict[str, int] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
+    exports: list[str] = field(default_factory=list)
+    receipt: str = ""
 
 
 def erase(participation: Participation) -> Removed:
     """Remove a person from the database, its write-ahead log, and every export and result on this server."""
-    identifiers = get_identifiers(participation)
+    identifiers = get_identifiers(scope_of(participation))
     removed = erase_rows(participation)
-    files = remove_exports(participation, identifiers)
-    removed.folders, removed.remaining = files.removed, files.remaining
+    take_exports(removed, participation, identifiers)
+    removed.receipt = give_receipt(participation, removed)
     connection.on_commit(clear_write_ahead_log)
     return removed
 
 
-def get_identifiers(person: Participation) -> list[str]:
-    """Return the codes by which files name a person: their own, and those of their conversations."""
-    return [person.code, *conversations_of(person).values_list("code", flat=True)]
+def erase_imported(study: Study, name: str) -> Removed:
+    """Remove a person whom only imported files name, as the seeker of conversations or as a rater.
+
+    Exports since the study was made may hold them, and go.
+    """
+    scope = scope_of_imported(study, name)
+    identifiers = [name, *get_identifiers(scope)]
+    with transaction.atomic():
+        removed = Removed(remove_rows(scope))
+        if any(removed.rows.values()):
+            record(study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
+    if any(removed.rows.values()):
+        take_exports(removed, study, identifiers)
+        connection.on_commit(clear_write_ahead_log)
+    return removed
+
+
+def erase_everybody(study: Study) -> Removed:
+    """Remove all people of a study as `erase` does, also those of imported files. Codes and payments stay."""
+    identifiers = get_identifiers(scope_of_study(study))
+    removed = erase_rows_of_everybody(study)
+    take_exports(removed, study, identifiers)
+    connection.on_commit(clear_write_ahead_log)
+    return removed
+
+
+@transaction.atomic
+def erase_rows_of_everybody(study: Study) -> Removed:
+    fresh = Study.objects.select_for_update().get(pk=study.pk)
+    book_owed(fresh)
+    removed = Removed(remove_rows(scope_of_study(fresh)))
+    for person in fresh.participations.exclude(record_code=None):
+        cut_links(person)
+    record(fresh.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
+    return removed
+
+
+def take_exports(removed: Removed, since: Participation | Study, identifiers: Collection[str]) -> None:
+    files = remove_exports(since, identifiers)
+    removed.folders, removed.remaining, removed.exports = files.removed, files.remaining, files.held
+
+
+def give_receipt(person: Participation, removed: Removed) -> str:
+    """Return the code of the receipt; a second erasure that found nothing gives no second one."""
+    found = {kind: count for kind, count in removed.rows.items() if count}
+    earlier = person.receipts.filter(kind=Receipt.Kind.DELETED).last()
+    if earlier and not found:
+        return earlier.code
+    values = {"kind": Receipt.Kind.DELETED, "rows": found, "exports": removed.exports}
+    return Receipt.objects.create(participation=person, **values).code
+
+
+def get_identifiers(scope: Scope) -> list[str]:
+    """Return the codes by which files name people: their own, and those of their conversations."""
+    return [*scope.codes, *Conversation.objects.filter(run__in=scope.runs).values_list("code", flat=True)]
 
 
 def clear_write_ahead_log() -> None:
@@ -81,23 +126,31 @@ def clear_write_ahead_log() -> None:
             )
 
 
-def conversations_of(person: Participation) -> QuerySet[Conversation]:
-    return Conversation.objects.filter(run__in=runs_of(person))
-
-
 @transaction.atomic
 def erase_rows(participation: Participation) -> Removed:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
-    forget_in_adverse_events(person)
-    _rows, deleted = RiskEvent.objects.filter(subject=person.code).delete()  # with their alarms and acts
-    removed = remove_rows(person)
-    removed.rows["risk_events"] = deleted.get(RiskEvent._meta.label, 0)
-    blank(person)
+    book_owed(person.study)  # the rule needs what is erased now
+    removed = Removed(remove_rows(scope_of(person)))
+    cut_links(person)
     return removed
 
 
+def cut_links(person: Participation) -> None:
+    """Leave nothing that leads from what is kept to the person, and write the erasure down."""
+    record_code = person.record_code or ""
+    unlink_ledger(person)
+    forget_in_adverse_events(person)
+    blank(person)
+    record(person.study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.PERSON, record_code)
+
+
+def unlink_ledger(person: Participation) -> None:
+    """Keep amounts and the record code, but neither the person nor a word."""
+    person.ledger.update(participation=None, reason="")
+
+
 def forget_in_adverse_events(person: Participation) -> None:
-    """Keep that something happened and how severe it was, but neither the person nor a word."""
+    """Keep that something happened, how severe it was and the record code, but neither the person nor a word."""
     AdverseEvent.objects.filter(study=person.study, subject=person.code).update(
         subject="", event=None, description="", action="", changes=[]
     )
@@ -108,101 +161,54 @@ def forget_unsigned(participation: Participation) -> None:
 
     What is left is counted: a code, a track, how far they came and when, and events of safety, which others acted on.
     """
-    identifiers = get_identifiers(participation)
-    if forget_rows(participation):
-        remove_exports(participation, identifiers)
+    identifiers = get_identifiers(scope_of(participation))
+    removed = forget_rows(participation)
+    if removed is not None:
+        take_exports(removed, participation, identifiers)
+        give_receipt(participation, removed)
         connection.on_commit(clear_write_ahead_log)
 
 
 @transaction.atomic
-def forget_rows(participation: Participation) -> bool:
+def forget_rows(participation: Participation) -> Removed | None:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
     if person.is_over() or person.consents.exists():
-        return False
+        return None
     RiskEvent.objects.filter(subject=person.code).update(conversation=None)  # it would go with its conversation
-    remove_rows(person)
+    removed = Removed(remove_rows(scope_of(person), keep=OF_SAFETY))
     clear(person)
     person.ended_at = timezone.now()
     person.save()
-    return True
-
-
-def remove_rows(person: Participation) -> Removed:
-    runs = runs_of(person)
-    conversations = conversations_of(person)
-    responses = Response.objects.filter(rater__participation=person) | Response.objects.filter(run__in=runs)
-    on_pairs = Q(pk__in=calls_on_pairs(pairs_with(person)))
-    calls = Call.objects.filter(Q(conversation__in=conversations) | on_pairs | Q(pk__in=calls_about(person)))
-    removed = Removed(
-        {
-            "conversations": conversations.count(),
-            "turns": Turn.objects.filter(conversation__in=conversations).count(),
-            "calls": calls.count(),
-            "inner_states": InnerState.objects.filter(conversation__in=conversations).count(),
-            "responses": responses.distinct().count(),
-            "answers": Answer.objects.filter(response__in=responses).count(),
-            "reviews": reviews_with(person).count(),
-            "adjudications": Adjudication.objects.filter(run__in=runs).count(),
-            "comparisons": comparisons_with(person).count(),
-            "role_plays": RolePlay.objects.filter(run__in=runs).count(),
-            "flags": Flag.objects.filter(run__in=runs).count(),
-            "interviews": Interview.objects.filter(participation=person).count(),
-            "interview_notes": InterviewNote.objects.filter(interview__participation=person).count(),
-            "passages": Passage.objects.filter(interview__participation=person).count(),
-            "interview_files": attachments.remove_files_of(person),
-            "candidate_dimensions": person.candidate_dimensions.count(),
-            "decisions": Decision.objects.filter(Q(participation=person) | Q(run__in=runs)).count(),
-            "consents": Consent.objects.filter(participation=person).count(),
-            "seeker_profiles": profiles_about(person).count(),
-            "selection_scores": person.selection_scores.count(),
-            "selection_decisions": SelectionDecision.objects.filter(participation=person).count(),
-        }
-    )
-    conversation_ids = list(conversations.values_list("pk", flat=True))
-    calls.delete()
-    items_about(person).delete()
-    runs.delete()
-    Conversation.objects.filter(pk__in=conversation_ids).delete()
-    Rater.objects.filter(participation=person).delete()
-    Interview.objects.filter(participation=person).delete()
-    person.reviews.all().delete()
-    person.candidate_dimensions.all().delete()
-    person.decisions.all().delete()
-    person.consents.all().delete()
-    person.drafts.all().delete()
-    person.submissions.all().delete()
-    profiles_about(person).delete()
-    person.selection_scores.all().delete()
-    SelectionDecision.objects.filter(participation=person).delete()
     return removed
 
 
-def runs_of(person: Participation) -> QuerySet[ArmRun]:
-    """Return their own conversations, and those of simulated seekers whose profile goes back to their answers."""
-    keys = profiles_about(person).values("key")
-    simulated = ArmRun.objects.filter(study=person.study_id, conversation__seeker_kind=SeekerKind.SIMULATED)
-    return ArmRun.objects.filter(Q(participation=person) | Q(pk__in=simulated.filter(profile__in=keys)))
+@transaction.atomic
+def remove_rows(scope: Scope, *, keep: Collection[str] = ()) -> dict[str, int]:
+    """Delete all that `holdings.py` says is deleted; return how many rows of each kind, and files of interviews."""
+    deleted = [each for each in HOLDINGS if each.erased == Fate.DELETED and each.name not in keep]
+    # All are found before any is deleted: one kind leads to another.
+    found = [(each, list(each.find(scope).order_by().values_list("pk", flat=True).distinct())) for each in deleted]
+    rows = {each.name: len(numbers) for each, numbers in found}
+    rows["interview_files"] = sum(map(attachments.remove_files_of, scope.people))
+    for each, numbers in found:
+        delete(each.model, numbers)
+    return rows
 
 
-def reviews_with(person: Participation) -> QuerySet[Review]:
-    """Return their work as a reviewer, and that of others on their conversations."""
-    return Review.objects.filter(Q(reviewer=person) | Q(item__run__in=runs_of(person)))
+def delete(model: type[Model], numbers: list[Any]) -> None:
+    for some in in_parts(numbers):
+        model._default_manager.filter(pk__in=some).delete()
 
 
-def comparisons_with(person: Participation) -> QuerySet[Comparison]:
-    """Return the comparisons that a person made, and those of others that one of their conversations was in."""
-    return Comparison.objects.filter(Q(rater__participation=person) | Q(pair__in=pairs_with(person)))
-
-
-def pairs_with(person: Participation) -> QuerySet[Pair]:
-    """Return the pairs that one of their conversations is in."""
-    return Pair.objects.filter(Q(run_a__in=runs_of(person)) | Q(run_b__in=runs_of(person)))
+def in_parts(numbers: list[Any]) -> Iterator[list[Any]]:
+    return (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
 
 
 def blank(person: Participation) -> None:
     clear(person)
     person.plan, person.position = [], 0
-    person.token_hash = f"erased-{person.pk}"
+    person.record_code = None
+    person.token_hash, person.browser_hash = f"erased-{person.pk}", ""
     person.save()
 
 

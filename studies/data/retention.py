@@ -12,9 +12,10 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from studies.audit.chain import record
 from studies.data.erasure import clear_write_ahead_log
 from studies.data.exports.removal import remove_exports
-from studies.models import Participation, Protocol, Rater, SelectionScore
+from studies.models import AuditEntry, Participation, Protocol, Rater, SelectionScore
 from studies.models.participation import Status
 
 
@@ -46,6 +47,8 @@ def forget(people: Sequence[Participation]) -> None:
     with transaction.atomic():
         for person in people:
             forget_answers(person)
+        for person in people:
+            record(person.study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.APPLICANT, person.record_code or "")
     remove_exports(people[0], [person.code for person in people])
     connection.on_commit(clear_write_ahead_log)
 

@@ -1,6 +1,6 @@
 """Throw away the test data of a study: bots, and links for trying it out.
 
-Nothing is left of them, so a version that only they have met can change again.
+Nothing is left of them, so a version that only they have met can change again, and earlier ones go.
 """
 
 from collections import Counter
@@ -11,7 +11,8 @@ from django.db import connection, transaction
 
 from studies.data.erasure import clear_write_ahead_log, erase_rows, get_identifiers
 from studies.data.exports.removal import RemovedFiles, remove_exports
-from studies.models import AdverseEvent, Participation, Study
+from studies.data.holdings import scope_of
+from studies.models import AdverseEvent, Participation, Stage, Study
 
 OnProgress = Callable[[int, int], None]  # people done, of how many
 
@@ -29,15 +30,26 @@ def remove_test_data(study: Study, on_progress: OnProgress = lambda _done, _tota
     """Remove each test person with all that an erasure removes, and their rows; then exports and results with them."""
     people = list(study.participations.test_data().order_by("pk"))
     removed = RemovedTestData(len(people))
-    identifiers = [identifier for person in people for identifier in get_identifiers(person)]
+    identifiers = [identifier for person in people for identifier in get_identifiers(scope_of(person))]
     for number, person in enumerate(people):
         on_progress(number, len(people))
         removed.rows.update(remove_person(person))
+    if study.stage == Stage.REHEARSAL:
+        drop_earlier_versions(study)
     if people:
         on_progress(len(people), len(people))
         removed.files = remove_exports(min(people, key=lambda one: one.created_at), identifiers)
         connection.on_commit(clear_write_ahead_log)
     return removed
+
+
+@transaction.atomic
+def drop_earlier_versions(study: Study) -> None:
+    """Drop the versions that only a rehearsal has met, so that what is opened is version 1 where nothing else stays."""
+    current = study.current()
+    study.protocols.filter(participations=None, runs=None, opened_at=None).exclude(pk=current.pk).delete()
+    if study.protocols.count() == 1:
+        study.protocols.update(version=1)
 
 
 @transaction.atomic

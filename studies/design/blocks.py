@@ -8,6 +8,7 @@ from math import comb
 from random import Random
 from typing import NamedTuple
 
+from dialogue.documents import translate as _
 from studies.design.colouring import even_colouring
 
 STARTS = 12  # the best of so many is taken, or the first in which all pairs of arms meet equally often
@@ -47,14 +48,30 @@ def block_plan(
     return _plan(tuple(arms), counsellors, raters_per_arm, tuple(cards), f"{seed}/{block}")
 
 
+def even_sets(arms: int, *, people: int, per_person: int, draw: Random) -> list[tuple[int, ...]]:
+    """Return `per_person` of the numbers 0 … arms-1 for each of so many people: each number equally often, which must
+    be possible, and each pair as evenly as a search finds."""
+    rows = _best_rows(arms, people, people * per_person // arms, draw)
+    return [tuple(sorted(row.values())) for row in rows]
+
+
 def impossible(arms: int, counsellors: int, raters_per_arm: int) -> Iterator[str]:
     """Return what is wrong with these numbers."""
     if min(arms, counsellors, raters_per_arm) < 1:
-        yield "arms, counsellors and raters per arm must be at least 1 each"
+        yield _("arms, counsellors and raters per arm must be at least 1 each")
     elif raters_per_arm > counsellors:
-        yield f"{raters_per_arm} raters an arm, but only {counsellors} counsellors"
+        yield _(
+            "%(raters_per_arm)s raters an arm, but only %(counsellors)s counsellors",
+            raters_per_arm=raters_per_arm,
+            counsellors=counsellors,
+        )
     elif arms * raters_per_arm < counsellors:
-        yield f"{arms} arms with {raters_per_arm} raters each leave nothing for some of {counsellors} counsellors"
+        yield _(
+            "%(arms)s arms with %(raters_per_arm)s raters each leave nothing for some of %(counsellors)s counsellors",
+            arms=arms,
+            raters_per_arm=raters_per_arm,
+            counsellors=counsellors,
+        )
 
 
 @lru_cache(maxsize=64)
@@ -70,7 +87,7 @@ def _plan(arms: tuple[str, ...], counsellors: int, raters: int, cards: tuple[str
 def _best_rows(arms: int, counsellors: int, raters: int, draw: Random) -> Rows:
     best: Rows = []
     least = 0
-    for _ in range(STARTS):
+    for _start_number in range(STARTS):
         rows = _start(arms, counsellors, raters, draw)
         meetings = _improve(rows, draw)
         unevenness = sum(count * count for count in meetings.values())

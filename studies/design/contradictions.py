@@ -34,6 +34,7 @@ from studies.design.spec import (
     StudySpec,
     Text,
 )
+from studies.design.strata import strata_faults
 from studies.instruments.wording import keep_parts, placeholders
 
 REVIEWER = "reviewer"
@@ -43,8 +44,8 @@ ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of 
 IMPLIED = {  # part of a consent form → what sets it
     TIMINGS: "display.timings",
     CHECKPOINTS: "[chat]",
-    FOR_PARTICIPANTS: "a person's track",
-    FOR_EXPERTS: "a person's track",
+    FOR_PARTICIPANTS: "",  # a person's track
+    FOR_EXPERTS: "",
     **dict.fromkeys(TOPIC_FLAGS.values(), "chat.topic"),
 }
 DEMO = "demo"  # the one study that may leave its consent form unfilled
@@ -59,10 +60,11 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
     if not spec.arms:
         yield ("arms",), _("no arms")
     elif spec.arms_per_person() > len(spec.arms):
-        yield ("order", "arms_per_person"), f"there are only {len(spec.arms)} arms"
+        yield ("order", "arms_per_person"), _("there are only %(number)s arms", number=len(spec.arms))
     if spec.evaluator and not spec.seeker:
-        yield ("evaluator",), "needs [seeker]: the model that plays those for whom it rates"
+        yield ("evaluator",), _("needs [seeker]: the model that plays those for whom it rates")
     yield from _order_faults(spec)
+    yield from strata_faults(spec, instruments, instrument_folder)
     yield from _chat_faults(spec)
     yield from _opening_faults(spec)
     yield from _step_faults(spec)
@@ -80,14 +82,14 @@ def _order_faults(spec: StudySpec) -> Iterator[Rule]:
     order = spec.order
     if order.counsellors is None:
         if order.raters_per_arm is not None:
-            yield ("order", "raters_per_arm"), "needs counsellors, who share the arms"
+            yield ("order", "raters_per_arm"), _("needs counsellors, who share the arms")
         return
     if order.design != "blocks":
-        yield ("order", "counsellors"), 'needs design = "blocks"'
+        yield ("order", "counsellors"), _('needs design = "blocks"')
     if order.arms_per_person is not None:
-        yield ("order", "arms_per_person"), "follows from counsellors and raters_per_arm: leave it out"
+        yield ("order", "arms_per_person"), _("follows from counsellors and raters_per_arm: leave it out")
     if not any(step.kind == "chats" and step.is_for(COUNSELLOR) for step in spec.steps):
-        yield ("order", "counsellors"), "there are no chats in the counsellor track"
+        yield ("order", "counsellors"), _("there are no chats in the counsellor track")
     if spec.arms:
         for wrong in impossible(len(spec.arms), order.counsellors, order.raters_per_arm or USUAL_RATERS):
             yield ("order", "counsellors"), wrong
@@ -97,24 +99,27 @@ def _twice(name: str, arms: Sequence[ArmSpec]) -> Iterator[Rule]:
     keys = [arm.key for arm in arms]
     for number, key in enumerate(keys):
         if key and key in keys[:number]:
-            yield (name, number, "key"), f'"{key}" is already the key of {place_of((name, keys.index(key)))}'
+            yield (
+                (name, number, "key"),
+                _('"%(key)s" is already the key of %(place)s', key=key, place=place_of((name, keys.index(key)))),
+            )
 
 
 def _chat_faults(spec: StudySpec) -> Iterator[Rule]:
     chat = spec.chat
     if chat.min_turns > chat.max_turns:
-        yield ("chat", "min_turns"), f"is above max_turns ({chat.max_turns})"
+        yield ("chat", "min_turns"), _("is above max_turns (%(most)s)", most=chat.max_turns)
     key = "every" if chat.checkpoint_every else "checkpoints"
     turns = (chat.checkpoint_every,) if chat.checkpoint_every else chat.checkpoints
     beyond = [turn for turn in turns if turn > chat.max_turns]
     if beyond:
-        yield ("chat", key), f"turn {beyond[0]} is beyond max_turns ({chat.max_turns})"
+        yield ("chat", key), _("turn %(turn)s is beyond max_turns (%(most)s)", turn=beyond[0], most=chat.max_turns)
     if turns and not chat.checkpoint_instrument:
-        yield ("chat", "checkpoint_instrument"), "is missing, but there are checkpoints"
+        yield ("chat", "checkpoint_instrument"), _("is missing, but there are checkpoints")
     if chat.checkpoint_instrument and not turns:
-        yield ("chat", "checkpoints"), "names no turn, but there is a checkpoint_instrument"
+        yield ("chat", "checkpoints"), _("names no turn, but there is a checkpoint_instrument")
     if not chat.final_instruments and any(step.kind == "chats" for step in spec.steps):
-        yield ("chat", "final_instruments"), "is missing: chats need a final rating"
+        yield ("chat", "final_instruments"), _("is missing: chats need a final rating")
 
 
 def _opening_faults(spec: StudySpec) -> Iterator[Rule]:
@@ -125,23 +130,26 @@ def _opening_faults(spec: StudySpec) -> Iterator[Rule]:
         if names_itself(text, names):
             yield (
                 ("chat", "opening", language),
-                "names an arm, a model or its maker as the one that speaks: leave the name out",
+                _("names an arm, a model or its maker as the one that speaks: leave the name out"),
             )
 
 
 def _step_faults(spec: StudySpec) -> Iterator[Rule]:
     if not any(step.kind == "consent" for step in spec.steps):
-        yield ("steps",), "no consent step"
+        yield ("steps",), _("no consent step")
     for number, step in enumerate(spec.steps):
         if step.kind == "consent" and spec.consent and step.instrument not in ("", spec.consent.instrument):
-            yield ("steps", number, "instrument"), f'is not that of [consent], "{spec.consent.instrument}"'
+            yield (
+                ("steps", number, "instrument"),
+                _('is not that of [consent], "%(instrument)s"', instrument=spec.consent.instrument),
+            )
     for number, step in enumerate(spec.steps):
         yield from _reviewer_step_faults(number, step)
     for track in TRACKS[1:]:
         walk = [(number, step) for number, step in enumerate(spec.steps) if step.is_for(track)]
         yield from _walk_faults(track, walk, spec.selection)
-        yield from _after_chats_faults(track, walk, BLINDING, "the blinding question")
-        yield from _after_chats_faults(track, walk, INTERVIEW, "the interview")
+        yield from _after_chats_faults(track, walk, BLINDING, _("the blinding question"))
+        yield from _after_chats_faults(track, walk, INTERVIEW, _("the interview"))
     asking = [number for number, step in enumerate(spec.steps) if step.kind == BLINDING]
     for number in asking:
         yield from _blinding_step_faults(number, spec, spec.steps[number])
@@ -151,28 +159,41 @@ def _step_faults(spec: StudySpec) -> Iterator[Rule]:
 
 def _reviewer_step_faults(number: int, step: StepSpec) -> Iterator[Rule]:
     if step.kind in OF_REVIEWERS and step.track != REVIEWER:
-        yield ("steps", number, "track"), f'{step.kind} are for reviewers: give track = "{REVIEWER}"'
+        yield (
+            ("steps", number, "track"),
+            _('%(kind)s are for reviewers: give track = "%(track)s"', kind=step.kind, track=REVIEWER),
+        )
     if step.track == REVIEWER and step.kind and step.kind not in FOR_REVIEWERS:
-        yield ("steps", number, "kind"), f"reviewers have no {step.kind} step"
+        yield ("steps", number, "kind"), _("reviewers have no %(kind)s step", kind=step.kind)
     if step.kind == "pairs" and step.instrument:
-        yield ("steps", number, "instrument"), "the questions about pairs are those of their plan (plan_pairs)"
+        yield ("steps", number, "instrument"), _("the questions about pairs are those of their plan (plan_pairs)")
 
 
 def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Rule]:
     for number, _step in [place for place in walk[:-1] if place[1].kind == "debrief"]:
-        yield ("steps", number, "kind"), "the debrief must be the last step"
+        yield ("steps", number, "kind"), _("the debrief must be the last step")
     chats = [number for number, step in walk if step.kind == "chats"]
     if not chats:
         return
     for number in chats[1:]:
-        yield ("steps", number, "kind"), "chats may come only once"
+        yield ("steps", number, "kind"), _("chats may come only once")
     consents = [number for number, step in walk if step.kind == "consent"]
     if not consents:
-        yield ("steps", chats[0], "kind"), f"no consent step of the {track} track comes before the chats"
+        yield (
+            ("steps", chats[0], "kind"),
+            _("no consent step of the %(track)s track comes before the chats", track=track),
+        )
     elif consents[0] > chats[0]:
-        yield ("steps", consents[0], "kind"), "consent must come before the chats"
+        yield ("steps", consents[0], "kind"), _("consent must come before the chats")
     if selection == "manual" and not any(step.instrument == SCREENING for _number, step in walk):
-        yield ("selection",), f"manual selection needs a {SCREENING} questionnaire in the {track} track"
+        yield (
+            ("selection",),
+            _(
+                "manual selection needs a %(instrument)s questionnaire in the %(track)s track",
+                instrument=SCREENING,
+                track=track,
+            ),
+        )
 
 
 def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: str, name: str) -> Iterator[Rule]:
@@ -181,18 +202,21 @@ def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: 
     found = [number for number, step in walk if step.kind == kind]
     for number in found[:1]:
         if not chats:
-            yield ("steps", number, "kind"), f"no chats of the {track} track come before {name}"
+            yield (
+                ("steps", number, "kind"),
+                _("no chats of the %(track)s track come before %(name)s", track=track, name=name),
+            )
         elif number < chats[0]:
-            yield ("steps", number, "kind"), f"{name} must come after the chats"
+            yield ("steps", number, "kind"), _("%(name)s must come after the chats", name=name)
     for number in found[1:]:
-        yield ("steps", number, "kind"), f"{name} may come only once"
+        yield ("steps", number, "kind"), _("%(name)s may come only once", name=name)
 
 
 def _blinding_step_faults(number: int, spec: StudySpec, step: StepSpec) -> Iterator[Rule]:
     if len(spec.arms) == 1:
-        yield ("steps", number, "kind"), "there is only one arm, and nothing to guess"
+        yield ("steps", number, "kind"), _("there is only one arm, and nothing to guess")
     if step.instrument != BLINDING:
-        yield ("steps", number, "instrument"), f'must be "{BLINDING}"'
+        yield ("steps", number, "instrument"), _('must be "%(instrument)s"', instrument=BLINDING)
 
 
 def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Rule]:
@@ -200,7 +224,10 @@ def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -
         if step.kind == INTERVIEW and step.instrument in instruments:
             guide = json.loads((folder / f"{step.instrument}.json").read_text(encoding="utf-8"))
             if guide.get("kind") != INTERVIEW:
-                yield ("steps", number, "instrument"), f'"{step.instrument}" is no interview guide'
+                yield (
+                    ("steps", number, "instrument"),
+                    _('"%(instrument)s" is no interview guide', instrument=step.instrument),
+                )
 
 
 def _guessed_arm_faults(spec: StudySpec) -> Iterator[Rule]:
@@ -208,13 +235,20 @@ def _guessed_arm_faults(spec: StudySpec) -> Iterator[Rule]:
     key, which no page of theirs shows."""
     for number, arm in enumerate(spec.arms):
         if arm.key == CANNOT_TELL:
-            yield ("arms", number, "key"), f'"{CANNOT_TELL}" is an answer to the blinding question'
+            yield ("arms", number, "key"), _('"%(word)s" is an answer to the blinding question', word=CANNOT_TELL)
         if arm.key and arm.key in arm.title.values():
-            yield ("arms", number, "title"), "is missing or the arm's key; the blinding question shows the titles"
+            yield ("arms", number, "title"), _("is missing or the arm's key; the blinding question shows the titles")
         for other, earlier in enumerate(spec.arms[:number]):
             if shared := ", ".join(_languages_of_one_title(earlier, arm, spec.languages)):
                 named = place_of(("arms", other))
-                yield ("arms", number, "title"), f"is that of {named} too ({shared}): a guess could mean either"
+                yield (
+                    ("arms", number, "title"),
+                    _(
+                        "is that of %(place)s too (%(languages)s): a guess could mean either",
+                        place=named,
+                        languages=shared,
+                    ),
+                )
 
 
 def _languages_of_one_title(one: ArmSpec, other: ArmSpec, languages: Sequence[str]) -> list[str]:
@@ -237,33 +271,49 @@ def _second_line_faults(line: SecondLine | None, consent: ConsentSpec) -> Iterat
         return
     place = ("safety", "second_line")
     if not line.provider:
-        yield (*place, "provider"), "is missing: the consent form must name who gets a person's text"
+        yield (*place, "provider"), _("is missing: the consent form must name who gets a person's text")
     elif line.provider not in consent.providers:
         named = suggestion(line.provider, consent.providers)
-        yield (*place, "provider"), f'"{line.provider}" is not among consent.providers{named}'
+        yield (*place, "provider"), _('"%(provider)s" is not among consent.providers', provider=line.provider) + named
     if line.kind == "openai_compatible" and not line.model:
-        yield (*place, "model"), "is missing"
+        yield (*place, "model"), _("is missing")
 
 
 def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterator[Rule]:
     form = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     if "sections" not in form:
-        yield ("consent", "instrument"), f'"{consent.instrument}" is no consent form'
+        yield ("consent", "instrument"), _('"%(instrument)s" is no consent form', instrument=consent.instrument)
         return
     for name in consent.values:
         if name not in form["placeholders"]:
             known = (*form["placeholders"], *CONSENT_KEYS)
-            yield ("consent", name), f"unknown key{suggestion(name, known)}"
+            yield ("consent", name), _("unknown key") + suggestion(name, known)
     if spec.records_timings() and TIMINGS not in form["flags"]:
-        yield ("display", "timings"), f'the consent form "{consent.instrument}" does not tell of them ({TIMINGS})'
+        yield (
+            ("display", "timings"),
+            _(
+                'the consent form "%(instrument)s" does not tell of them (%(flag)s)',
+                instrument=consent.instrument,
+                flag=TIMINGS,
+            ),
+        )
     interviews = any(step.kind == INTERVIEW for step in spec.steps)
     if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
-        yield ("consent", "flags"), f'there is an interview: the form must tell of it ("{ASKS_FOR_INTERVIEW}")'
+        yield (
+            ("consent", "flags"),
+            _('there is an interview: the form must tell of it ("%(flag)s")', flag=ASKS_FOR_INTERVIEW),
+        )
     for number, flag in enumerate(consent.flags):
         if flag in IMPLIED:
-            yield ("consent", "flags", number), _("is set by %(key)s, not here", key=IMPLIED[flag])
+            yield (
+                ("consent", "flags", number),
+                _("is set by %(key)s, not here", key=IMPLIED[flag] or _("a person's track")),
+            )
         elif flag not in form["flags"]:
-            yield ("consent", "flags", number), f'unknown flag "{flag}"{suggestion(flag, form["flags"])}'
+            yield (
+                ("consent", "flags", number),
+                _('unknown flag "%(flag)s"', flag=flag) + suggestion(flag, form["flags"]),
+            )
     if spec.key != DEMO:
         values = spec.consent_values()
         for name in needed_placeholders(form, spec.consent_flags("participant") | spec.consent_flags(COUNSELLOR)):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from dialogue.documents import suggestion
+from dialogue.documents import place_of, suggestion
+from dialogue.documents import translate as _
 from dialogue.judges.roles import ROLES, SEEKER
 from dialogue.judges.strategies import get_strategies
 from dialogue.schema import KNOWN_KEYS_ONLY, Line, Lines, NeededLine, OneOf, Rule, about, none_of
@@ -86,7 +87,9 @@ def resolve_contrasts(
         contrast = resolver.contrast()
         faults += [(("primary", number, *place), message) for place, message in resolver.faults]
         if contrast and contrast in places:
-            faults.append((("primary", number), f"is the same as primary[{places[contrast] + 1}]"))
+            faults.append(
+                (("primary", number), _("is the same as %(place)s", place=place_of(("primary", places[contrast]))))
+            )
         elif contrast:
             places[contrast] = number
     return tuple(places), faults
@@ -102,12 +105,12 @@ class Resolver:
     def contrast(self) -> ContrastSpec | None:
         """Return the contrast; None where it cannot be told what is compared."""
         if bool(self.one.strategies) == bool(self.one.arms):
-            self.faults.append((("strategies",), "give strategies or arms, one of them"))
+            self.faults.append((("strategies",), _("give strategies or arms, one of them")))
             return None
         kind = "arms" if self.one.arms else "strategies"
         for other, keys in WHOM.items():
             given = [key for key in keys if other != kind and getattr(self.one, key)]
-            self.faults += [((key,), f"is for contrasts of {other}: leave it out") for key in given]
+            self.faults += [((key,), _("is for contrasts of %(kind)s: leave it out", kind=other)) for key in given]
         contrast = self.of_arms() if self.one.arms else self.of_strategies()
         return contrast if len(contrast.pair()) == 2 else None
 
@@ -148,7 +151,7 @@ class Resolver:
         """Return the two names in the order of the alphabet."""
         names: Sequence[str] = getattr(self.one, key)
         if len(names) != 2:
-            self.faults.append(((key,), f"must name two, not {len(names)}"))
+            self.faults.append(((key,), _("must name two, not %(number)s", number=len(names))))
         self.faults += [((key, at), none_of(name, known)) for at, name in enumerate(names) if name not in known]
         return tuple(sorted(names))
 
@@ -157,9 +160,9 @@ class Resolver:
         known = [judge.key for judge in self.spec.judges]
         judge = self.one.judge or (known[0] if len(known) == 1 else "")
         if not known:
-            self.faults.append((("judge",), "the study has none: strategies are a judge's"))
+            self.faults.append((("judge",), _("the study has none: strategies are a judge's")))
         elif not judge:
-            self.faults.append((("judge",), f"is missing: there are {', '.join(known)}"))
+            self.faults.append((("judge",), _("is missing: there are %(known)s", known=", ".join(known))))
         elif judge not in known:
             self.faults.append((("judge",), none_of(judge, known)))
         return judge
@@ -175,11 +178,13 @@ class Resolver:
         having = [one for one, keys in items.items() if item in keys]
         known = [key for keys in items.values() for key in keys if key]
         if not items:
-            self.faults.append((("moment",), "the study asks these raters for nothing then"))
+            self.faults.append((("moment",), _("the study asks these raters for nothing then")))
         elif item and not having:
-            self.faults.append((("item",), f'unknown item "{item}"{suggestion(item, known)}'))
+            self.faults.append((("item",), _('unknown item "%(item)s"', item=item) + suggestion(item, known)))
         elif item and len(having) > 1:
-            self.faults.append((("instrument",), f"is missing: the item is in {' and '.join(having)}"))
+            self.faults.append(
+                (("instrument",), _("is missing: the item is in %(instruments)s", instruments=", ".join(having)))
+            )
         return (having[0] if having else instrument), item
 
     def get_instruments(self, raters: str, moment: str) -> tuple[str, ...]:
@@ -196,7 +201,7 @@ class Resolver:
         """Return the condition within which arms are compared. People as themselves have none."""
         condition = self.one.condition
         if seekers == "person" and condition:
-            self.faults.append((("condition",), "is for counsellors in a role and simulated seekers"))
+            self.faults.append((("condition",), _("is for counsellors in a role and simulated seekers")))
         elif seekers != "person" and not condition:
-            self.faults.append((("condition",), "is missing"))
+            self.faults.append((("condition",), _("is missing")))
         return condition

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.documents import DocumentError, Place, parse_toml, read_bytes
+from dialogue.documents import translate as _
 from dialogue.incoming import is_storable
 from dialogue.judges import roles
 from dialogue.languages import CODES
@@ -25,8 +26,8 @@ EVALUATOR = "evaluator"  # the key of the model that rates for them
 LARGEST_FILE = 1_000_000  # bytes, of a study file or a prompt: a hundred times ours
 AS_THEY_ARE = (
     *("key", "title", "languages", "country", "contact", "oncall_email", "selection"),
-    *("keep_declined_days", "gone_after_days"),
-    *("steps", "chat", "order", "display", "role_play", "safety"),
+    *("keep_declined_days", "one_browser", "gone_after_days"),
+    *("steps", "chat", "order", "display", "role_play", "safety", "payment", "retention", "alt_test"),
 )
 
 
@@ -178,11 +179,22 @@ def read_prompt_files(name: str, around: Surroundings) -> tuple[dict[str, str], 
         by_language = {language: file_below(folder, f"{name}.{language}.txt") for language in CODES}
         if files := {language: file for language, file in by_language.items() if file}:
             lacking = [language for language in around.languages if language not in files]
-            wrong = [f"there is {name}.{'/'.join(files)}.txt, but no {name}.{language}.txt" for language in lacking]
+            wrong = [lacks_language(name, files, language) for language in lacking]
             texts, unread = read_prompts(files)
             return texts, wrong + unread
-    sought = f'"{name}" or "{name}.{CODES[0]}.txt"'
-    return {}, [f"no file {sought} in the study file's folder or below it, nor among the prompts"]
+    sought = _(
+        'no file "%(name)s" or "%(name)s.%(language)s.txt" in the folder of the study file or below it, nor among the '
+        "prompts",
+        name=name,
+        language=CODES[0],
+    )
+    return {}, [sought]
+
+
+def lacks_language(name: str, files: Collection[str], language: str) -> str:
+    """Return that the prompt has files for some languages of the study, and not for this one."""
+    there = f"{name}.{'/'.join(files)}.txt"
+    return _("there is %(there)s, but no %(lacking)s", there=there, lacking=f"{name}.{language}.txt")
 
 
 def read_prompts(files: Mapping[str, Path]) -> tuple[dict[str, str], list[str]]:
@@ -192,17 +204,17 @@ def read_prompts(files: Mapping[str, Path]) -> tuple[dict[str, str], list[str]]:
         try:
             texts[language] = read_bounded_prompt(file)
         except (OSError, ValueError) as error:
-            wrong.append(f"{file.name} cannot be read: {error}")
+            wrong.append(_("%(file)s cannot be read: %(reason)s", file=file.name, reason=error))
     return texts, wrong
 
 
 def read_bounded_prompt(file: Path) -> str:
     """Return the text of a prompt. Raise ValueError for one that is too large or cannot be kept."""
     if file.stat().st_size > LARGEST_FILE:
-        raise ValueError(f"it is larger than {LARGEST_FILE // 1_000_000} MB")
+        raise ValueError(_("it is larger than %(size)s MB", size=LARGEST_FILE // 1_000_000))
     text = read_prompt(file).text
     if not is_storable(text):
-        raise ValueError("it contains a character that cannot be stored")
+        raise ValueError(_("it contains a character that cannot be stored"))
     return text
 
 
@@ -220,7 +232,7 @@ def card_faults(file: StudyFile, around: Surroundings) -> list[Rule]:
     for number, name in enumerate(file.role_play.cards):
         found = card_file(name, around.card_folders)
         if found is None:
-            wrong = f'no file "{name}" or "{name}.json" beside the study file or among the instruments'
+            wrong = _('no file "%(name)s" or "%(name)s.json" beside the study file or among the instruments', name=name)
             faults.append(((*place, number), wrong))
             continue
         try:
@@ -229,7 +241,8 @@ def card_faults(file: StudyFile, around: Surroundings) -> list[Rule]:
             faults += [((*place, number), f"{found.name}: {fault}") for fault in error.faults]
     keys = [card.key for card in cards]
     faults += [
-        (place, f'two cards have the id "{key}"') for key in sorted({key for key in keys if keys.count(key) > 1})
+        (place, _('two cards have the id "%(key)s"', key=key))
+        for key in sorted({key for key in keys if keys.count(key) > 1})
     ]
     lacking = [one for one in around.languages if cards and one not in [card.language for card in cards]]
-    return faults + [(place, f"there is no card in {language}") for language in lacking]
+    return faults + [(place, _("there is no card in %(language)s", language=language)) for language in lacking]

@@ -20,6 +20,7 @@ from dialogue.schema import (
     check_web_address,
     fields_of,
 )
+from studies.design.retention_spec import check_day
 from studies.design.safety_rules import check_hours, check_time_zone
 from studies.design.spec import check_instrument, read_checkpoints, read_opening, read_text
 from studies.design.study_file import StudyFile, check_country, read_rates
@@ -53,6 +54,7 @@ KINDS: Mapping[Callable[..., Any], str] = {
     check_country: "two capital letters (ISO 3166)",
     check_instrument: "instrument",
     check_hours: "hours of a week",
+    check_day: "day as YYYY-MM-DD",
     check_time_zone: "name of a time zone",
     read_checkpoints: "list of whole numbers, or a table",
     read_opening: "text, or a table by language",

@@ -9,6 +9,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from dialogue.documents import translate as _
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
     Email,
@@ -32,7 +33,7 @@ HOURS = re.compile(rf"(?:{DAY}(?:-{DAY})? )?([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[
 def check_hours(text: str) -> str:
     """Return `text` where it reads as hours of a week, "mon-fri 09:00-17:00" or "22:00-06:00"."""
     if not HOURS.fullmatch(text.lower()):
-        raise ValueError('must read as "mon-fri 09:00-17:00", "sat 10:00-14:00" or "22:00-06:00"')
+        raise ValueError(_('must read as "mon-fri 09:00-17:00", "sat 10:00-14:00" or "22:00-06:00"'))
     return text.lower()
 
 
@@ -45,7 +46,7 @@ def get_time_zones() -> frozenset[str]:
 def check_time_zone(text: str) -> str:
     """Return `text` where it names a time zone of the IANA list."""
     if text not in get_time_zones():
-        raise ValueError(f'"{text}" is no time zone, as Europe/Berlin is')
+        raise ValueError(_('"%(text)s" is no time zone, as Europe/Berlin is', text=text))
     return text
 
 
@@ -148,9 +149,9 @@ class SafetyRules:
         """Return the contacts that cannot be reached or have the name of another."""
         for number, contact in enumerate(self.oncall):
             if not (contact.email or contact.webhook):
-                yield ("oncall", number), "needs an email or a webhook"
+                yield ("oncall", number), _("needs an email or a webhook")
             if contact.name in [other.name for other in self.oncall[:number]]:
-                yield ("oncall", number, "name"), f'"{contact.name}" is listed twice'
+                yield ("oncall", number, "name"), _('"%(value)s" is listed twice', value=contact.name)
 
 
 RULES = TypeAdapter(SafetyRules)

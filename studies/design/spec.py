@@ -27,8 +27,10 @@ from dialogue.schema import (
     check_unlike,
     refuse,
 )
-from studies.design.allocation import DESIGNS
+from studies.design.alt_test_spec import AltTestSpec
 from studies.design.contrast_spec import ContrastSpec
+from studies.design.payment_spec import PaymentSpec
+from studies.design.retention_spec import RetentionSpec, write_day
 from studies.design.safety_rules import SafetyRules
 from studies.instruments.definitions import COUNSELLOR
 
@@ -44,6 +46,12 @@ INTERVIEW = "interview"  # the step, and the kind of the instruments that guide 
 SELF = "self"  # the mode of an interview that a person answers alone, in writing
 MODES = (SELF, "interviewer")
 TOPICS = ("keep", "change", "choose")
+DESIGNS = ("williams", "blocks", "random")  # of the order of arms
+BIG_FIVE = {"extraversion": "E", "agreeableness": "A", "conscientiousness": "C", "neuroticism": "N", "openness": "O"}
+SEVERITY = "severity"
+STRATA = ("language", SEVERITY, *BIG_FIVE)
+USUAL_SEVERITY = "-screening.issue_bearable"  # who can bear it least has the most severe problem
+LONGEST_LEASE = 8760  # hours: a year
 MOST_TURNS = 1000  # of a conversation
 MOST_COUNSELLORS = 1000
 SUPPORTER = "supporter"  # who can speak first in simulated conversations, besides the seeker
@@ -102,7 +110,7 @@ class PromptSpec:
 def check_instrument(name: str, info: ValidationInfo) -> str:
     """Return the name where it is an instrument that a study may use."""
     if info.context and name and name not in info.context.instruments:
-        raise ValueError(f'unknown instrument "{name}"{suggestion(name, info.context.instruments)}')
+        raise ValueError(_('unknown instrument "%(name)s"', name=name) + suggestion(name, info.context.instruments))
     return name
 
 
@@ -145,7 +153,7 @@ class StepSpec:
         if self.kind == "questionnaire" and not self.instrument:
             yield ("instrument",), _("is missing")
         if self.mode and self.kind and self.kind != INTERVIEW:
-            yield ("mode",), "belongs to interview steps only"
+            yield ("mode",), _("belongs to interview steps only")
 
 
 Turns = Annotated[Whole, Field(ge=1, le=MOST_TURNS)]
@@ -168,7 +176,7 @@ def read_checkpoints(value: Any) -> Any:
         return adapter(Spacing).validate_python(value)
     turns = adapter(tuple[Whole, ...]).validate_python(value)
     if turns and (turns[0] < 1 or list(turns) != sorted(turns)):
-        raise ValueError("must be turn counts from 1, ascending")
+        raise ValueError(_("must be turn counts from 1, ascending"))
     return turns
 
 
@@ -178,13 +186,13 @@ def read_text(value: Any, info: ValidationInfo) -> Text:
     if isinstance(value, str):
         return dict.fromkeys(languages, value.strip())
     if not isinstance(value, dict):
-        raise ValueError("must be text, or a table of texts by language")
-    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
+        raise ValueError(_("must be text, or a table of texts by language"))
+    wrong = {key: _("unknown key") + suggestion(key, CODES) for key in value if key not in CODES}
     for language in CODES:
         if not isinstance(value.get(language, ""), str):
-            wrong[language] = "must be text"
+            wrong[language] = _("must be text")
         elif language in languages and not value.get(language, "").strip():
-            wrong[language] = "is missing"
+            wrong[language] = _("is missing")
     if wrong:
         raise refuse(((key,), message) for key, message in wrong.items())
     return {language: value[language].strip() for language in CODES if language in value}
@@ -198,7 +206,9 @@ def read_opening(value: Any, info: ValidationInfo) -> Text:
     wrong = {language: text for language, text in texts.items() if len(text) > LONGEST_OPENING}
     if wrong:
         places = ((language,) if isinstance(value, dict) else () for language in wrong)
-        raise refuse((place, f"is longer than {LONGEST_OPENING} characters") for place in dict.fromkeys(places))
+        raise refuse(
+            (place, _("is longer than %(limit)s characters", limit=LONGEST_OPENING)) for place in dict.fromkeys(places)
+        )
     return texts
 
 
@@ -238,6 +248,21 @@ class ChatSpec:
     give_profile: Annotated[
         Truth, about("Give the models the person's profile, in the place of `{profile}` in the prompt.", True)
     ] = False
+    redact_calls: Annotated[
+        Truth,
+        about(
+            "Mask names, e-mail and postal addresses, telephone and other long numbers in what people write before "
+            "arms and the second line are sent it ([what is found](judges.md#redaction)).",
+            True,
+        ),
+    ] = False
+    redact_exports: Annotated[
+        Truth,
+        about(
+            "Mask the same in the texts of exported tables, whose column `redacted` says where, and in training data.",
+            True,
+        ),
+    ] = False
     topic: Annotated[
         Line,
         OneOf(TOPICS),
@@ -256,7 +281,7 @@ class ChatSpec:
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
         if self.checkpoints and self.checkpoint_every:
-            yield ("every",), "give checkpoints or every, not both"
+            yield ("every",), _("give checkpoints or every, not both")
 
     def for_track(self, track: str) -> "ChatSpec":
         """Return the section as people of this track have it. Counsellors are asked more afterwards, and nothing that
@@ -300,7 +325,9 @@ class OrderSpec:
         OneOf(DESIGNS),
         about(
             "`williams`: each arm comes equally often in each place and after each other arm. `blocks`: each arm comes "
-            "equally often in each place. `random`: each arm is used equally often, each person has their own order.",
+            "equally often in each place. `random`: each arm is used equally often, each person has their own order. "
+            "Where a person meets only some arms, all arms and, where possible, all pairs of arms are used equally "
+            "often.",
             "williams",
         ),
     ] = "williams"
@@ -316,6 +343,39 @@ class OrderSpec:
         Whole | None,
         about("Number of counsellors who meet each arm; 3 by default.", 3, ge=1, le=MOST_COUNSELLORS),
     ] = None
+    strata: Annotated[
+        tuple[Annotated[Line, OneOf(STRATA)], ...],
+        AfterValidator(check_unlike),
+        about(
+            "Qualities of people within which arms are balanced at each position, by minimisation. They must be known "
+            "before the conversations.",
+            ["language", "neuroticism"],
+        ),
+    ] = ()
+    severity: Annotated[
+        Line,
+        about(
+            "With `severity` among the strata: the item or scale that tells it, as INSTRUMENT.KEY. A minus sign in "
+            "front means that low values are severe. By default `-screening.issue_bearable`.",
+            "-screening.issue_bearable",
+        ),
+    ] = ""
+    lease_hours: Annotated[
+        Whole | None,
+        about(
+            "Number of hours without a sign of life after which a person under way no longer counts for the balance. "
+            "They keep their order, and count again when they come back. By default people count until they time out.",
+            48,
+            ge=1,
+            le=LONGEST_LEASE,
+        ),
+    ] = None
+
+    def severity_source(self) -> tuple[str, str, bool]:
+        """Return the instrument, the key of its item or scale, and whether low values are severe."""
+        name = self.severity or USUAL_SEVERITY
+        instrument, _dot, key = name.removeprefix("-").partition(".")
+        return instrument, key, name.startswith("-")
 
 
 @dataclass(frozen=True)
@@ -339,6 +399,14 @@ class ConsentSpec:
     values: Mapping[str, Text] = field(default_factory=dict)  # what the study says for the form's placeholders
     flags: tuple[str, ...] = ()  # the `if_…` parts that are kept
     providers: tuple[str, ...] = ()  # who may get a person's text
+
+
+# Placeholders of the consent form that days of [retention] fill, where the study's own words do not.
+DAYS_IN_CONSENT = {
+    "withdrawal_deadline": "delete_until",
+    "key_deletion_date": "contacts_until",
+    "retention_end": "keep_until",
+}
 
 
 @dataclass(frozen=True)
@@ -369,6 +437,10 @@ class StudySpec:
     primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory
     prompts: Mapping[str, PromptSpec] = field(default_factory=dict)  # by name, as in dialogue/prompts.py
     evaluator: ArmSpec | None = None  # the model that rates for simulated seekers; None: the one that plays them
+    payment: PaymentSpec | None = None  # what people are paid; None: nothing
+    retention: RetentionSpec | None = None  # until when data are kept; None: nothing is said
+    one_browser: bool = False  # a personal link opens nothing outside the browser in which it was started
+    alt_test: AltTestSpec = field(default_factory=AltTestSpec)
 
     def own_prompts(self) -> Prompts:
         """Return the prompts, with the study's own texts."""
@@ -432,6 +504,9 @@ class StudySpec:
             implied["model_providers"] = {one.code: one.comma.join(providers) for one in LANGUAGES}
         if self.gone_after_days:
             implied["deadline"] = until_gone(self.gone_after_days)
+        for placeholder, key in DAYS_IN_CONSENT.items():
+            if day := self.retention and self.retention.get_day(key):
+                implied[placeholder] = write_day(day)
         numbers = {
             "n_arms": self.arms_per_person(track),
             "min_turns": self.chat.min_turns,

@@ -37,7 +37,10 @@ from dialogue.schema import (
     check_unlike,
     refuse,
 )
+from studies.design.alt_test_spec import AltTestSpec
 from studies.design.contrasts import ContrastFile
+from studies.design.payment_spec import PaymentSpec
+from studies.design.retention_spec import RetentionSpec
 from studies.design.safety_rules import SafetyRules
 from studies.design.spec import (
     BLINDING,
@@ -98,8 +101,8 @@ def read_rates(value: Any, info: ValidationInfo) -> dict[str, float]:
     rate, languages = adapter(Rate), surroundings(info).languages
     if not isinstance(value, dict):
         return dict.fromkeys(languages, rate.validate_python(value))
-    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
-    wrong |= {language: "is missing" for language in languages if language not in value}
+    wrong = {key: _("unknown key") + suggestion(key, CODES) for key in value if key not in CODES}
+    wrong |= {language: _("is missing") for language in languages if language not in value}
     if wrong:
         raise refuse(((key,), message) for key, message in wrong.items())
     rates: dict[str, float] = adapter(dict[str, Rate]).validate_python(value)
@@ -109,14 +112,14 @@ def read_rates(value: Any, info: ValidationInfo) -> dict[str, float]:
 def check_country(text: str) -> str:
     """Return the text where it reads as a country's code."""
     if text and not COUNTRY.fullmatch(text):
-        raise ValueError("must be two capital letters, as in ISO 3166")
+        raise ValueError(_("must be two capital letters, as in ISO 3166"))
     return text
 
 
 def check_key(key: str, info: ValidationInfo) -> str:
     """Return the key where no page of the server's own has it as its address."""
     if key in surroundings(info).taken_keys:
-        raise ValueError(f'"{key}" is a word of the server\'s own addresses: choose another')
+        raise ValueError(_('"%(key)s" is a word of the server\'s own addresses: choose another', key=key))
     return key
 
 
@@ -147,11 +150,14 @@ def check_prompt_names(files: dict[str, str]) -> dict[str, str]:
     """Return the files where each stands for a prompt that there is."""
     known = [*PLACEHOLDERS, *(f"{JUDGE}_{strategy}" for strategy in get_strategies())]
     wrong = {
-        name: f"unknown prompt{suggestion(name, known) or '.'} There are {', '.join(known)}"
+        name: _("unknown prompt")
+        + (suggestion(name, known) or ".")
+        + " "
+        + _("There are %(known)s", known=", ".join(known))
         for name in files
         if name not in known
     }
-    wrong |= {name: "is missing" for name, file in files.items() if not file}
+    wrong |= {name: _("is missing") for name, file in files.items() if not file}
     if wrong:
         raise refuse(((name,), message) for name, message in wrong.items())
     return files
@@ -201,10 +207,10 @@ class ModelFile(ModelSettings):
             yield from (((key,), _("is missing")) for key in ("base_url", "model") if not getattr(self, key))
         for name in PARAMETERS:
             if name in self.extra:
-                yield ("extra", name), f"is a key of its own: write {name} beside extra"
+                yield ("extra", name), _("is a key of its own: write %(name)s beside extra", name=name)
         for name in OF_JUDGES:
             if name in self.extra:
-                yield ("extra", name), f"is a key of [[judges]] itself: write {name} beside extra"
+                yield ("extra", name), _("is a key of [[judges]] itself: write %(name)s beside extra", name=name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +272,7 @@ class JudgeFile(ModelFile):
         """Return what does not go together."""
         yield from super().broken_rules(_around)
         if self.structured and RESPONSE_FORMAT in self.extra:
-            yield ("extra", RESPONSE_FORMAT), "is what structured = true sets: leave out one of them"
+            yield ("extra", RESPONSE_FORMAT), _("is what structured = true sets: leave out one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -367,6 +373,14 @@ class StudyFile:
         ),
     ] = KEEP_DECLINED_DAYS
     open: Annotated[Truth, about("Anyone who knows the address `/open/KEY/` can join.", True)] = False
+    one_browser: Annotated[
+        Truth,
+        about(
+            "A personal link works only in the browser in which its button was pressed first: a link that others read "
+            "opens nothing. People who change browser need a new link.",
+            True,
+        ),
+    ] = False
     gone_after_days: Annotated[
         Whole | None,
         about(
@@ -391,6 +405,9 @@ class StudyFile:
     role_play: RolePlaySpec = field(default_factory=RolePlaySpec)
     safety: SafetyRules = field(default_factory=SafetyRules)
     primary: tuple[ContrastFile, ...] = ()
+    alt_test: AltTestSpec = field(default_factory=AltTestSpec)
+    payment: PaymentSpec | None = None
+    retention: RetentionSpec | None = None
     prompts: Annotated[
         dict[str, PromptName],
         AfterValidator(check_prompt_names),

@@ -6,6 +6,7 @@ from typing import Any
 
 import tomlkit
 
+from studies.design.alt_test_spec import AltTestSpec
 from studies.design.safety_rules import SafetyRules
 from studies.design.spec import OF_JUDGES, OPENERS, ArmSpec, ChatSpec, StudySpec, Text
 
@@ -24,6 +25,7 @@ def dump_study(spec: StudySpec) -> str:
         "selection": spec.selection,
         "keep_declined_days": spec.keep_declined_days,
         "open": spec.open_enrolment,
+        "one_browser": spec.one_browser or None,
         "gone_after_days": spec.gone_after_days,
         "consent": _consent_table(spec),
         "steps": [_given(asdict(step)) for step in spec.steps],
@@ -39,6 +41,9 @@ def dump_study(spec: StudySpec) -> str:
         "seeker": _model_table(spec.seeker, {} if spec.opens == OPENERS[0] else {"opens": spec.opens}),
         "evaluator": _model_table(spec.evaluator),
         "safety": _safety_table(spec.safety),
+        "alt_test": {} if spec.alt_test == AltTestSpec() else asdict(spec.alt_test),
+        "payment": _given(asdict(spec.payment)) if spec.payment else {},
+        "retention": _given(asdict(spec.retention)) if spec.retention else {},
         "primary": [_given(asdict(contrast)) for contrast in spec.primary],
         "prompts": {name: prompt.file for name, prompt in spec.prompts.items()},
     }

@@ -57,12 +57,16 @@ def forget_instruments() -> None:
     instrument_ids.cache_clear()
 
 
+def path_of(instrument_id: str, folder: Path = FIXTURES) -> Path:
+    """Return the file of an instrument, also of one that was registered from elsewhere."""
+    path = folder / f"{instrument_id}.json"
+    return _OUTSIDE.get(instrument_id, path) if folder == FIXTURES else path
+
+
 @cache
 def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
     """Return the instrument. Raise InstrumentError with everything that is wrong with its file."""
-    path = folder / f"{instrument_id}.json"
-    if folder == FIXTURES:
-        path = _OUTSIDE.get(instrument_id, path)
+    path = path_of(instrument_id, folder)
     data = read_object(path)
     if not has_items(data):
         raise InstrumentError(path.name, [Fault("items", _("there is nothing here that a person can answer"))])

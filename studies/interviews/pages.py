@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.incoming import LARGEST_KEY, int_from
+from studies.access.table import Act
 from studies.instruments.guide import rated_instruments
 from studies.interviews import attachments, coding, materials, schedule
 from studies.interviews.note_forms import NOTE_LIMIT, NoteForm, NotesForm
@@ -132,7 +133,7 @@ def interview_page(
         "person": person,
         "row": row_of(person),
         "record": record,
-        "takes_notes": held is not None and schedule.takes_notes(held),
+        "takes_notes": held is not None and schedule.takes_notes(held) and request.access.may(Act.INTERVIEW),
         "form": form,
         "parts": [(part.section, [form.box(asked) for asked in part.questions]) for part in record.sections],
         "dropped": candidates_to_drop(request, person),

@@ -13,13 +13,13 @@ from dialogue import self_identification
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.store import Planned, Wanted
-from dialogue.judges.judge import Scores, ask_judgement
+from dialogue.judges.judge import ask_judgement
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages
 from dialogue.judges.schemas import build_scores_format
 from dialogue.languages import CODES
 from dialogue.models import Call, Job, JobItem
-from dialogue.prompts import Prompts
+from dialogue.prompts import Prompts, mark_digest
 from dialogue.providers.base import Message
 from dialogue.providers.registry import model_for
 from dialogue.redaction import Redaction, mark_version
@@ -264,7 +264,11 @@ class PairHandler:
             repair=repair,
             prompts=self.prompts,
         )
-        return Result(judged.scores, judged.ways)
+        standing = self.prompts.get(TEMPLATE, shown.language)
+        return Result(judged.scores, judged.ways, mark_digest(self.get_version(shown), standing))
+
+    def get_version(self, shown: Material) -> str:
+        return mark_version(self.prompts.get(TEMPLATE, shown.language).label, shown.redacted)
 
     def question(self, item: JobItem, shown: Material) -> Question:
         return Question(
@@ -274,7 +278,7 @@ class PairHandler:
             provider=self.judge.provider,
             who=f"judge {self.judge.key}",
             language=shown.language,
-            prompt_version=mark_version(self.prompts.get(TEMPLATE, shown.language).label, shown.redacted),
+            prompt_version=self.get_version(shown),
             conversation=shown.pair.run_a.conversation_id,
             turn=shown.pair.turn_a,
             item=item.pk,
@@ -286,16 +290,21 @@ class PairHandler:
 
     def keep(self, made: Sequence[tuple[JobItem, Result]]) -> list[dict[str, Any]]:
         for item, result in made:
-            self.store(item.payload, result.scores)
+            self.store(item.payload, result)
         return [result.as_json() for _, result in made]
 
-    def store(self, payload: Mapping[str, Any], scores: Scores) -> None:
+    def store(self, payload: Mapping[str, Any], result: Result) -> None:
         """Store one answer's verdicts. What could not be read is no verdict; what is there already stays as it is."""
         now, first = timezone.now(), payload["first"]
         comparison, is_new = Comparison.objects.get_or_create(
             pair_id=payload["pair"],
             rater_id=self.job.plan["raters"][first],
-            defaults={"shown_first": first, "done_at": now},
+            defaults={
+                "shown_first": first,
+                "done_at": now,
+                "role": self.judge.role.code,
+                "prompt": result.prompt,
+            },
         )
         if is_new:
             answers = load(comparison.pair.plan.instrument).items[0].options
@@ -305,7 +314,7 @@ class PairHandler:
                     question=question,
                     verdict=comparison.verdict_on(str(answers[score.value - 1].value)),
                 )
-                for question, score in scores.items()
+                for question, score in result.scores.items()
                 if isinstance(score, Score)
             )
 
@@ -338,11 +347,16 @@ def scope_of(questionnaire: Questionnaire, language: str, *, of_replies: str) ->
 # Erasing
 
 
+def items_on_pairs(pairs: QuerySet[Pair]) -> QuerySet[JobItem]:
+    """Return the work of judges on these pairs, done or to be done."""
+    numbers = pairs.values_list("pk", flat=True)
+    subjects = [subject_of(pair, first) for pair in numbers for first in Comparison.Side.values]
+    return JobItem.objects.filter(role=PAIR, subject__in=subjects)
+
+
 def calls_on_pairs(pairs: QuerySet[Pair]) -> QuerySet[Call]:
     """Return the calls on these pairs. Each has the words of both sides, and stands in the ledger under one of them. If
     its item is gone, all such calls under these conversations count, for none can be told from the other."""
-    numbers = pairs.values_list("pk", flat=True)
-    subjects = [subject_of(pair, first) for pair in numbers for first in Comparison.Side.values]
     asked = Call.objects.filter(prompt_version__startswith=f"{TEMPLATE}.")
-    of_items = Q(item__in=JobItem.objects.filter(role=PAIR, subject__in=subjects))
+    of_items = Q(item__in=items_on_pairs(pairs))
     return asked.filter(of_items | Q(item=None, conversation__in=pairs.values("run_a__conversation")))

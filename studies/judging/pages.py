@@ -1,10 +1,11 @@
-"""Pages with what a judge would be sent about a conversation, word for word; and probes of its bias, one click each."""
+"""Pages of judges: how far each is, what it would be sent about a conversation, and probes of its bias."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.functional import Promise
@@ -14,8 +15,10 @@ from django.views.decorators.http import require_GET, require_POST
 from dialogue.judges.fields import get_variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
 from dialogue.judges.strategies import fields_to_leave_out, get_strategies
+from dialogue.prices import load_prices
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
+from studies.judging.matrix import BudgetForm, get_matrix
 from studies.judging.planning import MOMENTS, runs_to_judge
 from studies.judging.preview import Place, Preview, build_preview, find_run, get_places_about
 from studies.judging.settings import Configuration
@@ -61,6 +64,9 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "unknown": bool(code) and run is None,
         "nothing_to_ask": run is not None and not places,
         "judge": judge,
+        "matrix": get_matrix(study, list(known.values())) if known else None,
+        "budget_form": BudgetForm(),
+        "currency": load_prices(settings.PRICES).currency,
         "choices": list(choices(request, known, judge, places)),
         "preview": found,
         "run": run,

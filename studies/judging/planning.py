@@ -286,7 +286,11 @@ def turns_along(moments: Sequence[str], reached: int) -> list[int]:
 
 def final_ratings(run: ArmRun, chat: ChatSpec) -> list[str]:
     """Return the rating instruments about the whole conversation."""
-    return [name for name in chat.for_track(get_track(run)).final_instruments if is_rating(load(name))]
+    return ratings_of_track(chat, get_track(run))
+
+
+def ratings_of_track(chat: ChatSpec, track: str) -> list[str]:
+    return [name for name in chat.for_track(track).final_instruments if is_rating(load(name))]
 
 
 def get_track(run: ArmRun) -> str:
@@ -294,9 +298,11 @@ def get_track(run: ArmRun) -> str:
 
     A seeker made hard to help is rated like one whom a counsellor played.
     """
-    if run.participation is not None:
-        return run.participation.track
-    return COUNSELLOR if run.condition == "worst_case" else Participation.Track.PARTICIPANT
+    return track_of_simulated(run.condition) if run.participation is None else run.participation.track
+
+
+def track_of_simulated(condition: str) -> str:
+    return COUNSELLOR if condition == "worst_case" else Participation.Track.PARTICIPANT
 
 
 def get_rated_checkpoints(study: Study) -> dict[int, set[int]]:

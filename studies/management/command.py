@@ -13,6 +13,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from tqdm import tqdm
 
+from studies.audit.commands import run_recorded
 from studies.data.exports.columns import Filter, count_tests_left_out
 from studies.models import Protocol, Study, Task
 from studies.workbench.labels import one_or_more
@@ -69,6 +70,7 @@ class Command(BaseCommand):
     bad input."""
 
     requires_migrations_checks = False
+    requires_system_checks = ["emostudy"]  # the others load every page; servers and `manage.py check` run them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print a JSON summary as the last line")
@@ -95,7 +97,7 @@ class Command(BaseCommand):
 
     def run_work(self, options: dict[str, Any]) -> dict[str, Any]:
         try:
-            return self.work(**options)
+            return run_recorded(type(self).__module__.rpartition(".")[2], self.work, options)
         except DatabaseError:
             if Study._meta.db_table in connection.introspection.table_names():
                 raise

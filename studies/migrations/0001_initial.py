@@ -3,6 +3,9 @@
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
+import studies.models.receipt
+import studies.models.webhook
+import uuid
 import studies.models.ordered_json
 import studies.models.pair
 import studies.models.participation
@@ -11,9 +14,18 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import migrations, models
 
+from studies.models.append_only import guard_log, unguard_log
 
 def create_shared_cache(_apps, schema_editor):
     call_command("createcachetable", "emostudy_cache", database=schema_editor.connection.alias, verbosity=0)
+
+
+def put_triggers_on(_apps, schema_editor):
+    guard_log(schema_editor.connection)
+
+
+def take_triggers_off(_apps, schema_editor):
+    unguard_log(schema_editor.connection)
 
 
 def drop_shared_cache(_apps, schema_editor):
@@ -64,11 +76,13 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('code', models.CharField(default=studies.models.participation.new_code, max_length=16, unique=True)),
+                ('record_code', models.CharField(default=studies.models.participation.new_record_code, help_text='Stands for the person in what is kept: audit log, ledger, adverse events. Erasing empties it.', max_length=10, null=True, unique=True)),
                 ('token_hash', models.CharField(max_length=64, unique=True)),
+                ('browser_hash', models.CharField(blank=True, help_text='Of the browser in which the link was started, where it works in no other.', max_length=64)),
                 ('track', models.CharField(choices=[('participant', 'Participant'), ('counsellor', 'Counsellor'), ('reviewer', 'Reviewer')], default='participant', max_length=20)),
                 ('language', models.CharField(blank=True, max_length=10)),
                 ('country', models.CharField(blank=True, max_length=2)),
-                ('status', models.CharField(choices=[('invited', 'Invited'), ('applied', 'Applied'), ('in_review', 'In Review'), ('active', 'Active'), ('held', 'Held'), ('completed', 'Completed'), ('screened_out', 'Screened Out'), ('stopped', 'Stopped'), ('withdrawn', 'Withdrawn'), ('timed_out', 'Timed Out')], default='invited', max_length=20)),
+                ('status', models.CharField(choices=[('invited', 'Invited'), ('applied', 'Applied'), ('in_review', 'In Review'), ('active', 'Active'), ('held', 'Held'), ('completed', 'Completed'), ('screened_out', 'Screened Out'), ('stopped', 'Stopped'), ('withdrawn', 'Withdrawn'), ('timed_out', 'Timed Out'), ('ended', 'Ended')], default='invited', max_length=20)),
                 ('plan', models.JSONField(default=list)),
                 ('position', models.PositiveIntegerField(default=0)),
                 ('order', models.JSONField(default=list, help_text="Arm keys in this person's order; hidden from people and raters.")),
@@ -84,6 +98,7 @@ class Migration(migrations.Migration):
                 ('active_seconds', models.PositiveIntegerField(default=0)),
                 ('last_seen_at', models.DateTimeField(blank=True, null=True)),
                 ('awaited_since', models.DateTimeField(blank=True, help_text='UTC. When a researcher let them go on who had waited for one, or timed out.', null=True)),
+                ('paused_at', models.DateTimeField(blank=True, help_text='UTC. When the team paused this person.', null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
@@ -96,6 +111,8 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveIntegerField()),
                 ('design', models.JSONField(help_text='The study file, but for its arms and judges, which are rows of their own.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('opened_at', models.DateTimeField(blank=True, help_text='Since when it has been open to real people.', null=True)),
+                ('opened_hash', models.CharField(blank=True, help_text='Its hash at that time.', max_length=64)),
             ],
         ),
         migrations.CreateModel(
@@ -338,6 +355,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('shown_first', models.CharField(blank=True, choices=[('a', 'A'), ('b', 'B')], help_text='Empty where an import is silent.', max_length=1)),
+                ('role', models.CharField(blank=True, help_text='As whom a judge rates, as in exported files.', max_length=20)),
+                ('prompt', models.CharField(blank=True, help_text='The standing text by which a model was asked, and its hash.', max_length=200)),
                 ('given_at', models.DateTimeField(auto_now_add=True)),
                 ('done_at', models.DateTimeField(blank=True, null=True)),
                 ('declined_at', models.DateTimeField(blank=True, help_text='When the reviewer gave it back unjudged.', null=True)),
@@ -445,9 +464,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(max_length=60, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]*\\Z', "Small letters, digits, '-' and '_' only.")])),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('closed_at', models.DateTimeField(blank=True, help_text='UTC. No one new can start after this time.', null=True)),
-                ('closed_by_name', models.CharField(blank=True, help_text='Kept when the account is deleted.', max_length=150)),
-                ('closed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('stage', models.CharField(choices=[('rehearsal', 'Rehearsal'), ('open', 'Open'), ('paused', 'Paused'), ('closed', 'Closed'), ('archived', 'Archived')], default='rehearsal', max_length=10)),
+                ('anonymised_at', models.DateTimeField(blank=True, help_text='Its data hold no identifier since then.', null=True)),
             ],
             options={
                 'verbose_name_plural': 'studies',
@@ -534,6 +552,25 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Draw',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField(help_text='Of the rule.')),
+                ('number', models.PositiveIntegerField(help_text='Among the draws of the version and track, from 0; or the row.')),
+                ('rule', models.JSONField(help_text='Design, arms in use, arms per person and seed.')),
+                ('seen', models.JSONField(help_text='How many people who counted had each order, in all and in each stratum.')),
+                ('strata', models.JSONField(blank=True, default=dict, help_text="The person's level of each factor; null if unknown.")),
+                ('candidates', models.JSONField(default=list, help_text='The orders that the rule held equally good.')),
+                ('order', models.JSONField(help_text='The arms that were chosen.')),
+                ('cards', models.JSONField(blank=True, default=list)),
+                ('drawn_at', models.DateTimeField(auto_now_add=True)),
+                ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='draw', to='studies.participation')),
+            ],
+            options={
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.CreateModel(
             name='Card',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -604,6 +641,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('subject', models.CharField(blank=True, help_text="The person's code.", max_length=64)),
+                ('record_code', models.CharField(blank=True, help_text="The person's; it stays when they are erased.", max_length=10)),
                 ('origin', models.CharField(choices=[('sign', 'A sign of danger'), ('report', 'A report of the person'), ('hand', 'Entered by hand')], max_length=10)),
                 ('occurred_at', models.DateTimeField()),
                 ('description', models.TextField()),
@@ -648,6 +686,7 @@ class Migration(migrations.Migration):
                 ('message', models.TextField(blank=True)),
                 ('outcome', models.JSONField(blank=True, default=dict, help_text='Counts and cost of what asked models.')),
                 ('folder', models.CharField(blank=True, help_text='What it wrote, below var/.', max_length=500)),
+                ('stop_asked_by', models.CharField(blank=True, help_text='It then begins nothing more.', max_length=150)),
                 ('started_at', models.DateTimeField(auto_now_add=True)),
                 ('heard_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
@@ -656,6 +695,95 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-started_at'],
+            },
+        ),
+        migrations.CreateModel(
+            name='ApiToken',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100)),
+                ('scopes', models.JSONField(default=list)),
+                ('token_hash', models.CharField(max_length=64, unique=True)),
+                ('beginning', models.CharField(help_text='The first characters of the token.', max_length=8)),
+                ('created_by_name', models.CharField(help_text='Kept when the account is deleted.', max_length=150)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('last_used_at', models.DateTimeField(blank=True, null=True)),
+                ('expires_at', models.DateTimeField(blank=True, null=True)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                ('revoked_by_name', models.CharField(blank=True, max_length=150)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to='studies.study')),
+            ],
+            options={
+                'ordering': ['-created_at', '-pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Webhook',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('address', models.CharField(max_length=500)),
+                ('events', models.JSONField(default=list)),
+                ('nonce', models.CharField(default=studies.models.webhook.new_nonce, help_text='Its key is made from this and SECRET_KEY.', max_length=32)),
+                ('created_by_name', models.CharField(max_length=150)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('stopped_at', models.DateTimeField(blank=True, help_text='It is told of nothing any more.', null=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='studies.study')),
+            ],
+            options={
+                'ordering': ['-created_at', '-pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Delivery',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('event', models.CharField(max_length=40)),
+                ('id_of_event', models.UUIDField(default=uuid.uuid4, help_text='The same in each try, for the receiver to compare.')),
+                ('body', models.JSONField()),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('due_at', models.DateTimeField(default=django.utils.timezone.now, help_text='Not before this; a process that sends it moves it.')),
+                ('attempts', models.PositiveIntegerField(default=0)),
+                ('sent_at', models.DateTimeField(blank=True, help_text='When the receiver took it.', null=True)),
+                ('given_up_at', models.DateTimeField(blank=True, null=True)),
+                ('answer', models.CharField(blank=True, help_text='Of the last try: a status, or why there is none.', max_length=200)),
+                ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='studies.webhook')),
+            ],
+            options={
+                'ordering': ['-created_at', '-pk'],
+                'indexes': [models.Index(condition=models.Q(('given_up_at', None), ('sent_at', None)), fields=['due_at'], name='deliveries_to_send')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Payee',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('sealed_id', models.TextField(help_text='Their Prolific ID, encrypted (studies/payments/sealing.py).')),
+                ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='payee', to='studies.participation')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='LedgerEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('record_code', models.CharField(help_text="The person's; it stays when they are erased.", max_length=10)),
+                ('kind', models.CharField(choices=[('due', 'Owed for taking part'), ('bonus', 'Bonus'), ('correction', 'Correction'), ('paid', 'Paid'), ('undone', 'Payment undone')], max_length=10)),
+                ('amount', models.DecimalField(decimal_places=2, help_text='Corrections and bonuses can be negative.', max_digits=12)),
+                ('currency', models.CharField(max_length=3)),
+                ('minutes', models.PositiveIntegerField(blank=True, help_text='Of what is owed for time.', null=True)),
+                ('rate', models.DecimalField(blank=True, decimal_places=2, help_text='Of an hour.', max_digits=12, null=True)),
+                ('reason', models.CharField(blank=True, max_length=300)),
+                ('by_name', models.CharField(blank=True, help_text="Empty: booked from the study's payment rule.", max_length=150)),
+                ('at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('participation', models.ForeignKey(help_text='Empty once erased.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='ledger', to='studies.participation')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='ledger', to='studies.study')),
+                ('undoes', models.OneToOneField(blank=True, help_text='A payment.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='undone_by', to='studies.ledgerentry')),
+            ],
+            options={
+                'ordering': ['at', 'pk'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='ledger_entry_of_some_amount'), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'undone'), ('undoes__isnull', False)), models.Q(models.Q(('kind', 'undone'), _negated=True), ('undoes__isnull', True)), _connector='OR'), name='undone_entry_names_its_payment')],
             },
         ),
         migrations.CreateModel(
@@ -821,6 +949,21 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('comparison', 'question'), name='one_verdict_per_question'),
         ),
         migrations.CreateModel(
+            name='Membership',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('role', models.CharField(choices=[('admin', 'Study admin'), ('researcher', 'Researcher'), ('safety_officer', 'Safety officer'), ('counsellor', 'Counsellor'), ('reviewer', 'Reviewer'), ('coder', 'Coder'), ('reader', 'Read-only')], max_length=20)),
+                ('at', models.DateTimeField(auto_now_add=True)),
+                ('invited_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='studies.study')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['pk'],
+                'constraints': [models.UniqueConstraint(fields=('study', 'user', 'role'), name='one_row_per_role')],
+            },
+        ),
+        migrations.CreateModel(
             name='SelectionDraw',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -843,6 +986,7 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(blank=True, max_length=500)),
                 ('by_name', models.CharField(max_length=150)),
                 ('decided_at', models.DateTimeField(auto_now_add=True)),
+                ('mailed_at', models.DateTimeField(blank=True, help_text='When the mail server took a mail about it. The address is not kept.', null=True)),
                 ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
                 ('participation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='selection_decision', to='studies.participation')),
                 ('draw', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='decisions', to='studies.selectiondraw')),
@@ -880,6 +1024,149 @@ class Migration(migrations.Migration):
                 'ordering': ['-changed_at'],
             },
         ),
+        migrations.CreateModel(
+            name='Amendment',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('by_name', models.CharField(blank=True, max_length=150)),
+                ('reason', models.CharField(blank=True, max_length=500)),
+                ('number', models.PositiveIntegerField(help_text='1 is the first of the study.')),
+                ('asks_again', models.BooleanField(help_text='Whether people who have signed are asked for their consent again.')),
+                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('protocol', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='amendment', to='studies.protocol')),
+            ],
+            options={
+                'ordering': ['number'],
+            },
+        ),
+        migrations.CreateModel(
+            name='ResourceCheck',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('country', models.CharField(max_length=2)),
+                ('version', models.CharField(help_text='Of the list of lines.', max_length=20)),
+                ('at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('by_name', models.CharField(max_length=150)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='resource_checks', to='studies.study')),
+            ],
+            options={
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='StageChange',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('by_name', models.CharField(blank=True, max_length=150)),
+                ('reason', models.CharField(blank=True, max_length=500)),
+                ('stage', models.CharField(choices=[('rehearsal', 'Rehearsal'), ('open', 'Open'), ('paused', 'Paused'), ('closed', 'Closed'), ('archived', 'Archived')], help_text='The stage from then on.', max_length=10)),
+                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='stage_changes', to='studies.study')),
+            ],
+            options={
+                'ordering': ['pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='BoardAct',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('arm_paused', 'Arm paused'), ('arm_resumed', 'Arm resumed'), ('marked_invalid', 'Conversation left out'), ('marked_valid', 'Conversation counted again'), ('link_reissued', 'New link'), ('person_paused', 'Paused'), ('person_resumed', 'Resumed'), ('person_ended', 'Part ended')], max_length=20)),
+                ('arm', models.CharField(blank=True, help_text="The arm's key.", max_length=100)),
+                ('reason', models.CharField(max_length=500)),
+                ('by_name', models.CharField(help_text='Kept when the account is deleted.', max_length=150)),
+                ('at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('participation', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='board_acts', to='studies.participation')),
+                ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='board_acts', to='studies.armrun')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='board_acts', to='studies.study')),
+            ],
+            options={
+                'ordering': ['-at', '-pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Question',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.TextField()),
+                ('step', models.CharField(blank=True, help_text='The key of the step at which they were.', max_length=100)),
+                ('asked_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('answer', models.TextField(blank=True)),
+                ('answered_at', models.DateTimeField(blank=True, null=True)),
+                ('answered_by_name', models.CharField(blank=True, help_text='Kept when the account is deleted.', max_length=150)),
+                ('answered_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('participation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='studies.participation')),
+            ],
+            options={
+                'ordering': ['asked_at', 'pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='AuditChain',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('study_key', models.CharField(blank=True, help_text='Empty: of the installation.', max_length=60, unique=True)),
+                ('length', models.PositiveIntegerField(default=0)),
+                ('last_hash', models.CharField(blank=True, max_length=64)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='AuditEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('study_key', models.CharField(blank=True, help_text='Empty: of the installation.', max_length=60)),
+                ('number', models.PositiveIntegerField(help_text='1 is the first of its study.')),
+                ('at', models.DateTimeField()),
+                ('account', models.BigIntegerField(help_text='The number of the account, where one acted.', null=True)),
+                ('by_name', models.CharField(blank=True, help_text='Kept when the account is deleted.', max_length=150)),
+                ('act', models.CharField(choices=[('saw', 'Looked at'), ('exported', 'Exported'), ('changed', 'Changed'), ('started', 'Started work'), ('unblinded', 'Unblinded'), ('erased', 'Erased'), ('signed_in', 'Signed in'), ('refused', 'Was refused')], max_length=20)),
+                ('thing', models.CharField(choices=[('access', 'Access of colleagues'), ('account', 'Account'), ('admin_site', 'Rows of the admin site'), ('adverse_event', 'Adverse event'), ('applicant', 'Applicant'), ('arm', 'Arm'), ('call', 'Raw calls of models'), ('card', 'Role card'), ('conversation', 'Conversation'), ('data', 'Data'), ('design', 'Design'), ('drill', 'Test alarm'), ('help_lines', 'Lines of help'), ('interview', 'Interview'), ('judging', 'Judges'), ('log', 'Audit log'), ('models', 'Check of models'), ('payment', 'Payments'), ('people', 'People'), ('person', 'Person'), ('profile', 'Profiles'), ('quality', 'Decision about quality'), ('question', 'Question to the team'), ('rating_plan', 'Plan of ratings'), ('results', 'Results'), ('safety_event', 'Safety event'), ('simulation', 'Simulation'), ('stage', 'Stage of the study'), ('test_data', 'Test data'), ('token', 'Token of the API'), ('webhook', 'Webhook'), ('work', 'Work in the background')], max_length=20)),
+                ('code', models.CharField(blank=True, help_text='Which one: a record code, or the number of a row.', max_length=100)),
+                ('source', models.CharField(blank=True, help_text='The name of the route, or the command.', max_length=100)),
+                ('request', models.CharField(blank=True, help_text='The same in all entries of one request.', max_length=32)),
+                ('before', models.CharField(blank=True, help_text='The hash of the entry before.', max_length=64)),
+                ('hash', models.CharField(max_length=64)),
+            ],
+            options={
+                'ordering': ['study_key', 'number'],
+                'constraints': [models.UniqueConstraint(fields=('study_key', 'number'), name='one_audit_entry_per_number')],
+            },
+        ),
+        migrations.RunPython(put_triggers_on, take_triggers_off),
         # All server processes share it, where there is no Redis.
+        migrations.CreateModel(
+            name='Receipt',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('code', models.CharField(default=studies.models.receipt.new_receipt_code, max_length=16, unique=True)),
+                ('kind', models.CharField(choices=[('kept', 'Left; the data are kept'), ('deleted', 'The data were deleted')], max_length=10)),
+                ('rows', models.JSONField(default=dict, help_text='How many records were deleted, by kind.')),
+                ('exports', models.JSONField(default=list, help_text='Exports that may have held the person: path, and when.')),
+                ('given_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('participation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='receipts', to='studies.participation')),
+            ],
+            options={
+                'ordering': ['given_at', 'pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='RetentionRecord',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('what', models.CharField(choices=[('contacts', 'Contact data are deleted'), ('anonymise', 'The study is anonymised'), ('delete', 'The data of all people are deleted')], max_length=10)),
+                ('day', models.DateField(help_text='The last day on which the data are kept (UTC).')),
+                ('announced_at', models.DateTimeField(blank=True, help_text='When a mail server took the announcement.', null=True)),
+                ('done_at', models.DateTimeField(blank=True, null=True)),
+                ('rows', models.JSONField(blank=True, default=dict, help_text='How many records it was about, by kind.')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='retention_records', to='studies.study')),
+            ],
+            options={
+                'ordering': ['day', 'pk'],
+                'constraints': [models.UniqueConstraint(fields=('study', 'what', 'day'), name='one_record_per_retention_day')],
+            },
+        ),
         migrations.RunPython(create_shared_cache, drop_shared_cache),
     ]

@@ -75,6 +75,10 @@ class Comparison(models.Model):
     pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="comparisons")
     rater = models.ForeignKey(Rater, on_delete=models.CASCADE, related_name="comparisons")
     shown_first = models.CharField(max_length=1, choices=Side, blank=True, help_text="Empty where an import is silent.")
+    role = models.CharField(max_length=20, blank=True, help_text="As whom a judge rates, as in exported files.")
+    prompt = models.CharField(
+        max_length=200, blank=True, help_text="The standing text by which a model was asked, and its hash."
+    )
     given_at = models.DateTimeField(auto_now_add=True)
     done_at = models.DateTimeField(null=True, blank=True)
     declined_at = models.DateTimeField(null=True, blank=True, help_text="When the reviewer gave it back unjudged.")

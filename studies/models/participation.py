@@ -18,6 +18,10 @@ def new_code() -> str:
     return "P" + "".join(secrets.choice(ALPHABET) for _ in range(7))
 
 
+def new_record_code() -> str:
+    return "R" + "".join(secrets.choice(ALPHABET) for _ in range(9))
+
+
 def digest(token: str) -> str:
     """Return the hash of a token. Only the hash is stored, so nobody who reads the database can open a link."""
     return hashlib.sha256(token.encode()).hexdigest()
@@ -34,9 +38,10 @@ class Status(models.TextChoices):
     STOPPED = "stopped"
     WITHDRAWN = "withdrawn"
     TIMED_OUT = "timed_out"
+    ENDED = "ended"  # by the team
 
 
-OVER = (Status.COMPLETED, Status.SCREENED_OUT, Status.STOPPED, Status.WITHDRAWN, Status.TIMED_OUT)
+OVER = (Status.COMPLETED, Status.SCREENED_OUT, Status.STOPPED, Status.WITHDRAWN, Status.TIMED_OUT, Status.ENDED)
 AWAITED = (Status.APPLIED, Status.ACTIVE)  # we wait for the person's next action
 UNDER_WAY = tuple(status for status in Status if status not in (*OVER, Status.INVITED))
 
@@ -76,7 +81,17 @@ class Participation(models.Model):
         Protocol, on_delete=models.PROTECT, null=True, blank=True, related_name="participations"
     )
     code = models.CharField(max_length=16, unique=True, default=new_code)
+    record_code = models.CharField(
+        max_length=10,
+        unique=True,
+        null=True,
+        default=new_record_code,
+        help_text="Stands for the person in what is kept: audit log, ledger, adverse events. Erasing empties it.",
+    )
     token_hash = models.CharField(max_length=64, unique=True)
+    browser_hash = models.CharField(
+        max_length=64, blank=True, help_text="Of the browser in which the link was started, where it works in no other."
+    )
     track = models.CharField(max_length=20, choices=Track, default=Track.PARTICIPANT)
     language = models.CharField(max_length=10, blank=True)
     country = models.CharField(max_length=2, blank=True)
@@ -100,6 +115,7 @@ class Participation(models.Model):
     awaited_since = models.DateTimeField(
         null=True, blank=True, help_text="UTC. When a researcher let them go on who had waited for one, or timed out."
     )
+    paused_at = models.DateTimeField(null=True, blank=True, help_text="UTC. When the team paused this person.")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -132,6 +148,10 @@ class Participation(models.Model):
 
     def has_begun(self) -> bool:
         return self.status != Status.INVITED
+
+    def is_paused(self) -> bool:
+        """Return whether the team has paused this person, so that they cannot continue."""
+        return self.paused_at is not None and self.status in AWAITED
 
     def is_over(self) -> bool:
         return self.status in OVER

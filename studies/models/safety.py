@@ -71,9 +71,6 @@ class Alarm(models.Model):
     def __str__(self) -> str:
         return f"{self.study} {self.contact} {self.created_at:%Y-%m-%d %H:%M}"
 
-    def is_drill(self) -> bool:
-        return self.event_id is None
-
     def get_token(self) -> str:
         """Return the token of its link: 256 bits, of which the database holds a hash alone."""
         signed = salted_hmac("studies.alarm", self.nonce, algorithm="sha256").digest()
@@ -148,6 +145,7 @@ class AdverseEvent(models.Model):
         RiskEvent, null=True, blank=True, on_delete=models.SET_NULL, related_name="adverse_events"
     )
     subject = models.CharField(max_length=64, blank=True, help_text="The person's code.")
+    record_code = models.CharField(max_length=10, blank=True, help_text="The person's; it stays when they are erased.")
     origin = models.CharField(max_length=10, choices=Origin)
     occurred_at = models.DateTimeField()
     description = models.TextField()

@@ -51,6 +51,9 @@ class SelectionDecision(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     by_name = models.CharField(max_length=150)
     decided_at = models.DateTimeField(auto_now_add=True)
+    mailed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the mail server took a mail about it. The address is not kept."
+    )
 
     def __str__(self) -> str:
         return f"{self.participation_id} {'admitted' if self.admitted else 'declined'}"

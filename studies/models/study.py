@@ -1,8 +1,7 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.apps import apps
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
@@ -13,16 +12,18 @@ from django.utils.translation import gettext_lazy as _
 from dialogue.languages import get_code
 from studies.design.serialisation import protocol_hash, spec_from_json
 from studies.design.spec import INTERVIEW, KEEP_DECLINED_DAYS, MANUAL, ArmSpec, StudySpec
+from studies.models.life import Stage, StageChange
 
 slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' and '_' only."))
+
+DEMO = "demo"  # the key of the demonstration, which is open without any check
 
 
 class Study(models.Model):
     key = models.CharField(max_length=60, unique=True, validators=[slug])
     created_at = models.DateTimeField(auto_now_add=True)
-    closed_at = models.DateTimeField(null=True, blank=True, help_text=_("UTC. No one new can start after this time."))
-    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
-    closed_by_name = models.CharField(max_length=150, blank=True, help_text=_("Kept when the account is deleted."))
+    stage = models.CharField(max_length=10, choices=Stage, default=Stage.REHEARSAL)
+    anonymised_at = models.DateTimeField(null=True, blank=True, help_text="Its data hold no identifier since then.")
 
     class Meta:
         verbose_name_plural = "studies"
@@ -35,7 +36,7 @@ class Study(models.Model):
         return self.protocols.order_by("-version").first()
 
     def is_demo(self) -> bool:
-        return self.key == "demo"
+        return self.key == DEMO
 
     def features(self) -> set[str]:
         """Return which of interviews and selection by hand any version of its design has; interviews also if there are
@@ -47,8 +48,29 @@ class Study(models.Model):
             found |= {INTERVIEW} if held or any(step["kind"] == INTERVIEW for step in steps) else set()
         return found
 
+    def is_open(self) -> bool:
+        """Return whether real people may begin."""
+        return self.stage == Stage.OPEN
+
+    def is_paused(self) -> bool:
+        return self.stage == Stage.PAUSED
+
     def is_closed(self) -> bool:
-        return self.closed_at is not None
+        return self.stage in (Stage.CLOSED, Stage.ARCHIVED)
+
+    def was_opened(self) -> bool:
+        """Return whether what people meet is fixed, so that a change is an amendment."""
+        return self.stage != Stage.REHEARSAL and not self.is_demo()
+
+    @property
+    def closing(self) -> StageChange | None:
+        """Return when and by whom it was closed; None while it is not."""
+        return self.stage_changes.filter(stage=Stage.CLOSED).last() if self.is_closed() else None
+
+    @property
+    def closed_at(self) -> datetime | None:
+        closing = self.closing
+        return closing.at if closing else None
 
     def is_finished(self) -> bool:
         """Return whether the study is closed and nobody is under way whose data the results could influence."""
@@ -61,12 +83,15 @@ class Study(models.Model):
 
 
 class Protocol(models.Model):
-    """One version of a study's design. It may change until the first person has begun, and never after."""
+    """One version of a study's design. It may change until it is open to people or somebody has met it, and never
+    after."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="protocols")
     version = models.PositiveIntegerField()
     design = models.JSONField(help_text="The study file, but for its arms and judges, which are rows of their own.")
     created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True, blank=True, help_text="Since when it has been open to real people.")
+    opened_hash = models.CharField(max_length=64, blank=True, help_text="Its hash at that time.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["study", "version"], name="one_protocol_per_version")]
@@ -74,8 +99,9 @@ class Protocol(models.Model):
     def __str__(self) -> str:
         return f"{self.study} v{self.version}"
 
-    def is_draft(self) -> bool:
-        return not self.participations.exists()
+    def may_change(self) -> bool:
+        """Return whether it may be changed in place: it was never open, and nobody and no conversation has met it."""
+        return not (self.opened_at or self.participations.exists() or self.runs.exists())
 
     def spec(self) -> StudySpec:
         """Return the design; it is read once for each instance, because a page needs it several times."""
@@ -83,7 +109,14 @@ class Protocol(models.Model):
 
     @cached_property
     def _spec(self) -> StudySpec:
-        arms = [arm.as_json() for arm in self.arms.filter(paused=False)]
+        return self.read_with(self.arms.filter(paused=False))
+
+    def full_spec(self) -> StudySpec:
+        """Return the design with the arms that are paused."""
+        return self.read_with(self.arms.all())
+
+    def read_with(self, rows: "models.QuerySet[Arm]") -> StudySpec:
+        arms = [arm.as_json() for arm in rows]
         judges = [judge.as_json() for judge in self.judges.all()]
         return spec_from_json({**self.design, "arms": arms, "judges": judges})
 

@@ -27,6 +27,7 @@ class Task(models.Model):
     outcome = models.JSONField(default=dict, blank=True, help_text="Counts and cost of what asked models.")
     folder = models.CharField(max_length=500, blank=True, help_text="What it wrote, below var/.")
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    stop_asked_by = models.CharField(max_length=150, blank=True, help_text="It then begins nothing more.")
     started_at = models.DateTimeField(auto_now_add=True)
     heard_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -172,6 +172,7 @@ def pacing_fields(spec: StudySpec, language: str) -> dict:
         "first_piece_ms": None if floor is None else round(1000 * floor),
         "characters_per_second": spec.characters_per_second(language),
         "mask_names": spec.display.get("self_naming") == "mask",
+        "redacts": spec.chat.redact_calls,
         "names": list(spec.names()),
     }
 

@@ -207,4 +207,5 @@ def status_label(status: str) -> str:
         Status.STOPPED: _("Stopped for safety"),
         Status.WITHDRAWN: _("Withdrawn"),
         Status.TIMED_OUT: _("Timed out"),
+        Status.ENDED: _("Ended by the team"),
     }[Status(status)]

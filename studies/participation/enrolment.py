@@ -2,26 +2,21 @@
 
 import secrets
 from collections.abc import MutableMapping
-from itertools import zip_longest
 from typing import Any
 
 from django.contrib.sessions.backends.base import SessionBase
-from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db import transaction
 from django.utils import timezone
 
-from studies.design.allocation import order_for
-from studies.design.blocks import Place, Row
+from studies.allocation.drawing import draw_arms, lock, warm_up
 from studies.design.plan import expand, plan_for, steps_for
-from studies.design.spec import COUNSELLOR, StudySpec
+from studies.design.spec import StudySpec
 from studies.models import Participation, Study
 from studies.models.participation import Status, digest
 from studies.participation import timeouts
-from studies.setup.card_blocks import beside, take_row
-from studies.setup.cards import draw_cards
 
 SESSION_KEY = "participation"
-DRAWS = 20  # tries to get a place in the design when several people arrive at once
+LINK_KEY = "link"  # the hash of the link by which the browser came
 
 
 class ArmsMissing(Exception):
@@ -39,18 +34,39 @@ def person_by_token(token: str) -> Participation | None:
     return Participation.objects.select_related("study").filter(token_hash=digest(token)).first()
 
 
+def bind_link(person: Participation, browser: str) -> bool:
+    """Return whether the person's link works in this browser. Where the study has but one, the first is theirs."""
+    if not person.design().one_browser:
+        return True
+    Participation.objects.filter(pk=person.pk, browser_hash="").update(browser_hash=digest(browser))
+    person.refresh_from_db(fields=["browser_hash"])
+    return admits_browser(person, browser)
+
+
+def admits_browser(person: Participation, browser: str) -> bool:
+    """Return whether the person's link works in this browser, or has not been started in any."""
+    return not person.design().one_browser or person.browser_hash in ("", digest(browser))
+
+
 def bind_session(session: SessionBase, participation: Participation) -> None:
     """Make this browser the person's. Somebody else's session ends, and with it access to their conversations."""
     if session.get(SESSION_KEY) in (None, participation.pk):
         session.cycle_key()
     else:
         session.flush()
-    session[SESSION_KEY] = participation.pk
+    session[SESSION_KEY], session[LINK_KEY] = participation.pk, participation.token_hash
 
 
 def person_in_session(session: MutableMapping[str, Any]) -> Participation | None:
     key = session.get(SESSION_KEY)
-    return Participation.objects.select_related("study", "protocol").filter(pk=key).first() if key else None
+    person = Participation.objects.select_related("study", "protocol").filter(pk=key).first() if key else None
+    return person if person and came_by_their_link(session, person) else None
+
+
+def came_by_their_link(session: MutableMapping[str, Any], person: Participation) -> bool:
+    """Return False where the person has been given a new link since. After an erasure the farewell is still shown."""
+    is_erased = person.status == Status.WITHDRAWN and not person.plan
+    return is_erased or session.get(LINK_KEY, person.token_hash) == person.token_hash
 
 
 def begin(participation: Participation) -> None:
@@ -79,7 +95,7 @@ def freeze_plan(participation: Participation) -> None:
 
 def admits_new_people(study: Study, *, is_test: bool) -> bool:
     """Return whether somebody new may begin; test people always may, because they are in no result."""
-    return is_test or not study.is_closed()
+    return is_test or study.is_open()
 
 
 def lacks_arms(spec: StudySpec, track: str) -> bool:
@@ -105,50 +121,38 @@ def is_forgotten(participation: Participation) -> bool:
 
 
 def draw_order(participation: Participation) -> None:
-    """Give the person the next place in the design, and put the steps of their arms into the plan.
+    """Draw the person's arms, and put the steps of these arms into the plan. Once drawn, they stay.
 
-    It is drawn when the first conversation is next, so that people who leave earlier use up no place (PROTOCOL §1.3),
-    and after absent people have been timed out. The database refuses a place that is taken; then the next one is tried.
-    Raises ArmsMissing.
+    They are drawn when the first conversation is next, so that people who leave earlier use up no place (PROTOCOL
+    §1.3), and after absent people have been timed out, whose places are free again. Raises ArmsMissing.
     """
-    timeouts.time_out_absent(participation.study)
-    for _ in range(DRAWS):
-        try:
-            with transaction.atomic():
-                take_place(participation)
-        except IntegrityError:
-            continue
-        return
-    raise RuntimeError(f"no place in the design could be had for {participation.code} in {DRAWS} tries")
-
-
-def take_place(participation: Participation) -> None:
     assert participation.protocol is not None  # noqa: S101 - begun before
     spec = participation.protocol.spec()
     if lacks_arms(spec, participation.track):
         raise ArmsMissing(f"{participation.protocol} has {len(spec.arms)} arms in use")
-    index, places = (take_row if spec.has_block_plan(participation.track) else take_next)(participation)
-    if not places:
-        raise ArmsMissing(f"all arms of row {index + 1} of {participation.protocol} are paused")
-    plan = expand(tuple(participation.steps()), spec, [place.arm for place in places], track=participation.track)
-    participation.order, participation.order_index = [place.arm for place in places], index
-    participation.cards = [place.card for place in places if place.card]
+    timeouts.time_out_absent(participation.study)
+    warm_up(spec, participation.track)
+    with transaction.atomic():
+        lock_person(participation)
+        if not participation.order:
+            take_place(participation)
+
+
+def lock_person(participation: Participation) -> None:
+    """Lock the person and then the draws of their version, and see whether another tab has drawn meanwhile."""
+    drawn = Participation.objects.select_for_update(of=("self",)).get(pk=participation.pk)
+    if drawn.order:
+        participation.refresh_from_db()
+    else:
+        lock(drawn.protocol)
+
+
+def take_place(participation: Participation) -> None:
+    draw = draw_arms(participation)
+    if not draw.order:
+        raise ArmsMissing(f"all arms of row {draw.number + 1} of {participation.protocol} are paused")
+    plan = expand(tuple(participation.steps()), participation.design(), draw.order, track=participation.track)
+    participation.order, participation.order_index, participation.cards = draw.order, draw.number, draw.cards
     participation.plan = [step.to_json() for step in plan]
     participation.save(update_fields=["order", "order_index", "cards", "plan"])
-
-
-def take_next(participation: Participation) -> tuple[int, Row]:
-    """Return the place after the last one taken; for a counsellor with cards drawn evenly."""
-    order = participation.design().order
-    highest = beside(participation).aggregate(highest=Max("order_index"))["highest"]
-    index = 0 if highest is None else highest + 1
-    arms = order_for(
-        order.design,
-        [arm.key for arm in participation.design().arms],
-        index=index,
-        seed=order.seed,
-        per_person=order.arms_per_person,
-    )
-    plays = participation.track == COUNSELLOR
-    cards = draw_cards(participation=participation, count=len(arms), index=index) if plays else []
-    return index, tuple(Place(arm, card) for arm, card in zip_longest(arms, cards, fillvalue=""))
+    draw.save()

@@ -1,6 +1,8 @@
 """Exclusions from the results: two coders must agree, each before they see the other's decision.
 
-Pay and completion codes do not depend on it (PROTOCOL §1.4).
+A single conversation can also be left out by one of the team (`board_acts`); coders do not undo that.
+
+Pay and completion codes depend on neither (PROTOCOL §1.4).
 """
 
 from collections.abc import Iterable
@@ -11,7 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
-from studies.models import ArmRun, Decision, Participation, Study
+from studies.models import ArmRun, BoardAct, Decision, Participation, Study
 from studies.participation.counts import filter_by_test
 
 CODERS = 2
@@ -86,8 +88,15 @@ def restore(subject: Subject) -> None:
         subject.excluded, subject.exclusion_reason = False, ""
         subject.save(update_fields=["excluded", "exclusion_reason"])
     else:
-        subject.valid = True
+        subject.valid = mark_of(subject) is None
         subject.save(update_fields=["valid"])
+
+
+def mark_of(run: ArmRun) -> BoardAct | None:
+    """Return the act by which one of the team left the conversation out; None if it is not, or counts again."""
+    marks = (BoardAct.Kind.MARKED_INVALID, BoardAct.Kind.MARKED_VALID)
+    act = run.board_acts.filter(kind__in=marks).order_by("at", "pk").last()
+    return act if act and act.kind == BoardAct.Kind.MARKED_INVALID else None
 
 
 def disagreements(study: Study, *, test: str = "") -> list[Subject]:
@@ -100,5 +109,5 @@ def disagreements(study: Study, *, test: str = "") -> list[Subject]:
 
 
 def subjects_with_decisions(rows: QuerySet) -> QuerySet:
-    several = rows.annotate(coders=Count("decisions")).filter(coders__gte=CODERS)
+    several = rows.filter(decisions__isnull=False).annotate(coders=Count("decisions")).filter(coders__gte=CODERS)
     return several.order_by("pk").prefetch_related("decisions")

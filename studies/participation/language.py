@@ -16,6 +16,16 @@ POLICY = (
     "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src {connect}; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 )
+# What no page uses, a page that was tampered with cannot use either. Passkeys need the last two.
+PERMISSIONS = ", ".join(
+    (
+        *(
+            f"{name}=()"
+            for name in ("camera", "display-capture", "geolocation", "microphone", "midi", "payment", "usb")
+        ),
+        *(f"publickey-credentials-{name}=(self)" for name in ("create", "get")),
+    )
+)
 
 
 def remember_language(request: HttpRequest, language: str) -> None:
@@ -58,12 +68,14 @@ def own_addresses(request: HttpRequest) -> str:
 
 
 def quiet_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Keep pages out of caches, and prevent requests to other hosts and referrers."""
+    """Keep pages out of caches and off other sites, and prevent requests to other hosts and use of devices."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY.format(connect=own_addresses(request)))
         response.headers.setdefault("Cache-Control", "no-store")
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
     return middleware

@@ -9,11 +9,12 @@ from django.utils import timezone
 from dialogue import chat
 from dialogue.models.conversation import EndReason
 from studies.design.plan import Step
-from studies.models import Participation, Response
+from studies.models import Participation, Receipt, Response
 from studies.models.participation import ALPHABET, Status
 from studies.participation import timeouts
 from studies.participation.step_kinds import KINDS, Stored
 from studies.participation.time_spent import seconds_spent
+from studies.webhooks.events import announce_end
 
 OVERLAYS = {
     Status.INVITED: "invited",  # they have no plan yet
@@ -23,6 +24,7 @@ OVERLAYS = {
     Status.STOPPED: "stopped",
     Status.WITHDRAWN: "withdrawn",
     Status.TIMED_OUT: "timed_out",
+    Status.ENDED: "ended",
 }
 
 
@@ -81,6 +83,7 @@ def set_status(participation: Participation, status: Status) -> None:
     if participation.is_over():
         participation.ended_at = timezone.now()
         participation.drafts.all().delete()
+        announce_end(participation)
     participation.save(update_fields=["status", "ended_at"])
 
 
@@ -116,6 +119,7 @@ def leave(participation: Participation) -> None:
     fresh.active_seconds = seconds_spent(fresh)
     fresh.save(update_fields=["active_seconds"])
     set_status(fresh, Status.WITHDRAWN)
+    Receipt.objects.create(participation=fresh, kind=Receipt.Kind.KEPT)
 
 
 def missing_parts(participation: Participation) -> list[str]:
@@ -124,6 +128,10 @@ def missing_parts(participation: Participation) -> list[str]:
     rows = Response.objects.filter(rater__participation=participation)
     stored = Stored(participation, runs, frozenset(rows.values_list("instrument", "moment", "run__position")))
     return [step.key for step in participation.steps() if not KINDS[step.kind].is_stored(step, stored)]
+
+
+def new_completion_code() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(10))
 
 
 @transaction.atomic
@@ -135,7 +143,7 @@ def complete(participation: Participation) -> list[str]:
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     missing = missing_parts(fresh)
     if not missing and fresh.status != Status.COMPLETED:
-        fresh.completion_code = "".join(secrets.choice(ALPHABET) for _ in range(10))
+        fresh.completion_code = new_completion_code()
         fresh.active_seconds = seconds_spent(fresh)
         fresh.save(update_fields=["completion_code", "active_seconds"])
         set_status(fresh, Status.COMPLETED)

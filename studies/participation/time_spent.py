@@ -19,7 +19,7 @@ def seconds_spent(participation: Participation) -> int:
 
 
 def moments_of(participation: Participation) -> list[datetime]:
-    moments = [participation.started_at or participation.created_at, timezone.now()]
+    moments = [participation.started_at or participation.created_at, participation.ended_at or timezone.now()]
     moments += Response.objects.filter(rater__participation=participation).values_list("submitted_at", flat=True)
     moments += participation.consents.values_list("signed_at", flat=True)
     moments += participation.submissions.values_list("taken_at", flat=True)

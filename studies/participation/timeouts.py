@@ -5,7 +5,7 @@ study decides for them.
 
 No timer does this. Timeouts are applied wherever they matter: on researchers' pages, in exports, when a place in the
 design is drawn, and when the person comes back. People who are held, in review or waiting for their interviewer are
-never timed out, because they wait for us.
+never timed out, because they wait for us. Nor are people whom the team has paused.
 
 A sign of life is a page, an answer that they have begun to type, or a message. A message in a conversation that a
 browser kept open counts also after the days are over, as long as nobody has timed the person out.
@@ -14,22 +14,28 @@ browser kept open counts also after the days are over, as long as nobody has tim
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue import chat
-from dialogue.models import Turn
 from dialogue.models.conversation import EndReason
-from studies.models import Draft, Interview, Participation, Study
+from studies.allocation.leases import absent_since
+from studies.models import Participation, Study
 from studies.models.participation import AWAITED, Status
 from studies.participation.step_kinds import KINDS
 from studies.participation.time_spent import seconds_spent
 from studies.participation.unblinding import is_blinded
+from studies.webhooks.events import announce_end
 
 
 def time_out_absent(study: Study) -> None:
-    """Time out all absent people of a study. It makes two queries if nobody is due, one without `gone_after_days`."""
+    """Time out all absent people of a study, but for one that is paused: it is we who are away.
+
+    It makes two queries if nobody is due, one without `gone_after_days`.
+    """
+    if study.is_paused():
+        return
     now = timezone.now()
     due = [person.pk for person in overdue(study, now) if not waits_for_researchers(person)]
     if due:
@@ -50,17 +56,7 @@ def overdue(study: Study, now: datetime) -> QuerySet[Participation]:
     due = [Q(protocol=pk) & absent_since(now - timedelta(days=days)) for pk, days in limits if days]
     if not due:
         return Participation.objects.none()
-    return study.participations.filter(Q(*due, _connector=Q.OR), status__in=AWAITED)
-
-
-def absent_since(moment: datetime) -> Q:
-    turns = Turn.objects.filter(conversation__run__participation=OuterRef("pk"), created_at__gte=moment)
-    drafts = Draft.objects.filter(participation=OuterRef("pk"), saved_at__gte=moment)
-    interview = Interview.objects.filter(participation=OuterRef("pk"), ended_at__gte=moment)
-    seen = Q(last_seen_at=None) | Q(last_seen_at__lt=moment)
-    awaited = Q(awaited_since=None) | Q(awaited_since__lt=moment)
-    heard = Q(Exists(turns)) | Q(Exists(drafts)) | Q(Exists(interview))
-    return Q(started_at__lt=moment) & seen & awaited & ~heard
+    return study.participations.filter(Q(*due, _connector=Q.OR), status__in=AWAITED, paused_at=None)
 
 
 def waits_for_researchers(person: Participation) -> bool:
@@ -71,9 +67,11 @@ def waits_for_researchers(person: Participation) -> bool:
 @transaction.atomic
 def time_out(study: Study, due: list[int], now: datetime) -> None:
     """Time out the people whom one statement still finds absent, so that two calls at once end nobody twice."""
+    list(Participation.objects.select_for_update().filter(pk__in=due).order_by("pk").values_list("pk"))  # no deadlock
     overdue(study, now).filter(pk__in=due).update(status=Status.TIMED_OUT, ended_at=now)
     for person in Participation.objects.filter(pk__in=due, status=Status.TIMED_OUT, ended_at=now):
         close_what_is_open(person)
+        announce_end(person)
 
 
 def close_what_is_open(person: Participation) -> None:

@@ -26,7 +26,7 @@ def unblinding_of(study: Study) -> Unblinding | None:
     return Unblinding.objects.filter(study=study).first()
 
 
-def unblind(study: Study, user: AbstractBaseUser, *, when: str, reason: str) -> Unblinding:
-    """Store the unblinding. Later calls return the first one."""
-    told = {"by": user, "by_name": user.get_username(), "when": when, "reason": reason}
+def unblind(study: Study, user: AbstractBaseUser | None, *, when: str, reason: str, name: str = "") -> Unblinding:
+    """Store the unblinding, by an account or, at a command line, by a name. Later calls return the first one."""
+    told = {"by": user, "by_name": name or (user.get_username() if user else ""), "when": when, "reason": reason}
     return Unblinding.objects.get_or_create(study=study, defaults=told)[0]

@@ -4,6 +4,9 @@ Programs that fetch a link for a preview or a virus scan find a page with a butt
 anything.
 """
 
+import logging
+import secrets
+
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
@@ -13,12 +16,19 @@ from django.views.decorators.http import require_http_methods
 
 from dialogue.safety.resources import resources_for
 from studies.care.opening import lacks_drill, may_not_begin
+from studies.design.spec import StudySpec
 from studies.models import Participation, Study
 from studies.participation import enrolment, timeouts
 from studies.participation.language import CODES, remember_language
-from studies.person.study import page_of_closed_study, study_context
+from studies.payments.payees import PARAMETER, remember_payee
+from studies.payments.sealing import ContactKeyError
+from studies.person.study import page_of_shut_study, study_context
+
+log = logging.getLogger(__name__)
 
 LINK_COOKIE = "emostudy_link"
+BROWSER_COOKIE = "emostudy_browser"  # tells one browser from another in studies whose links work in one alone
+YEAR = 365 * 24 * 3600  # seconds
 TRACKS = (Participation.Track.PARTICIPANT, Participation.Track.COUNSELLOR)
 
 
@@ -32,11 +42,15 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if may_not_begin(person):
         return not_yet_page(request, person.study)
     if request.method == "POST":
-        let_in(request, person)
-        response = redirect("study")
+        response = come_in(request, person)
         response["Referrer-Policy"] = "no-referrer"
         return response
-    response = start_page(request, person)
+    browser = request.COOKIES.get(BROWSER_COOKIE, "")
+    response = (
+        start_page(request, person)
+        if enrolment.admits_browser(person, browser)
+        else other_browser_page(request, person)
+    )
     # Hides the token in the address as well. With no-referrer, browsers send the form with `Origin: null`, and Django
     # refuses it.
     response["Referrer-Policy"] = "strict-origin"
@@ -48,7 +62,7 @@ def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
     language = person.language or (design.languages[0] if len(design.languages) == 1 else "")
     with translation.override(CODES.get(language, translation.get_language())):
         if not person.has_begun() and not enrolment.admits_new_people(person.study, is_test=person.is_test):
-            return page_of_closed_study(request, person.study)
+            return page_of_shut_study(request, person.study)
         bound = enrolment.person_in_session(request.session)
         context = {"continues": bound == person, "takes_over": bound not in (None, person), **study_context(design)}
         return render(request, "studies/start.html", context)
@@ -56,9 +70,9 @@ def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
-    """Enrol a new person in an open study; people who came before on this device find their link again.
+    """Enrol a new person without a personal link; people who came before on this device find their link again.
 
-    After the study is closed, only they can come in.
+    While the study is in rehearsal, paused or closed, only they can come in.
     """
     study = get_object_or_404(Study, key=study_key)
     if not study.current().spec().open_enrolment:
@@ -69,8 +83,8 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     token = request.COOKIES.get(LINK_COOKIE, "")
     known = person_on_device(study, track, token)
     wants_new = known is None or (request.method == "POST" and request.POST.get("act") != "continue")
-    if study.is_closed() and (wants_new or not known.has_begun()):
-        return page_of_closed_study(request, study)
+    if not study.is_open() and (wants_new or not known.has_begun()):
+        return page_of_shut_study(request, study)
     if wants_new and lacks_drill(study):
         return not_yet_page(request, study)
     if request.method != "POST":
@@ -78,29 +92,52 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
         context = {"track": track, "link": link, **study_context(study.current().spec())}
         return render(request, "studies/open.html", context)
     if not wants_new:
-        let_in(request, known)
-        return redirect("study")
+        return come_in(request, known)
     person, token = enrolment.invite(study, track=track)
-    let_in(request, person)
-    response = redirect(request.get_full_path())
+    take_payee(person, request.GET.get(PARAMETER, ""))
+    response = come_in(request, person, then=request.get_full_path())
     # On the person's own device only: the server keeps no more than a hash of it.
-    response.set_cookie(
-        LINK_COOKIE,
-        token,
-        path="/open/",
-        max_age=settings.SESSION_COOKIE_AGE,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    set_cookie(response, LINK_COOKIE, token, path="/open/", seconds=settings.SESSION_COOKIE_AGE)
     return response
+
+
+def take_payee(person: Participation, prolific_id: str) -> None:
+    """Store the person's id at Prolific. Without a key it is not stored, and the person takes part all the same."""
+    try:
+        remember_payee(person, prolific_id)
+    except ContactKeyError:
+        log.error("a Prolific ID was not stored: CONTACT_KEY is not set")
+
+
+def come_in(request: HttpRequest, person: Participation, *, then: str = "study") -> HttpResponse:
+    """Bind the browser to the person and lead them on, unless their link belongs to another browser."""
+    browser = request.COOKIES.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
+    if not enrolment.bind_link(person, browser):
+        return other_browser_page(request, person)
+    let_in(request, person)
+    response = redirect(then)
+    if person.design().one_browser:
+        set_cookie(response, BROWSER_COOKIE, browser, path="/", seconds=YEAR)
+    return response
+
+
+def set_cookie(response: HttpResponse, name: str, value: str, *, path: str, seconds: int) -> None:
+    secure = settings.SESSION_COOKIE_SECURE
+    response.set_cookie(name, value, path=path, max_age=seconds, secure=secure, httponly=True, samesite="Lax")
 
 
 def not_yet_page(request: HttpRequest, study: Study) -> HttpResponse:
     """Say that the study cannot start yet: its researchers have not shown that somebody is on call."""
-    spec = study.current().spec()
-    context = {**study_context(spec), "resources": resources_for(spec.country)}
-    return render(request, "studies/not_yet.html", context, status=403)
+    return page_before_study(request, "studies/not_yet.html", study.current().spec())
+
+
+def other_browser_page(request: HttpRequest, person: Participation) -> HttpResponse:
+    """Say that the link was started elsewhere, and how to get another."""
+    return page_before_study(request, "studies/other_browser.html", person.design())
+
+
+def page_before_study(request: HttpRequest, template: str, spec: StudySpec) -> HttpResponse:
+    return render(request, template, {**study_context(spec), "resources": resources_for(spec.country)}, status=403)
 
 
 def person_on_device(study: Study, track: str, token: str) -> Participation | None:

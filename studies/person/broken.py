@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
@@ -17,6 +17,7 @@ from studies.instruments.definitions import Option
 from studies.participation.language import CODES, LANGUAGE_COOKIE, instrument_language
 
 HELP, HEALTH = "/help/", "/healthz"
+API = "/api/"  # where programs ask, which read JSON
 AWAY = (OperationalError, InterfaceError)
 NOT_AGAIN = ("password",)  # fields that must not be shown in a page again
 
@@ -30,7 +31,11 @@ def is_away(error: BaseException | None) -> bool:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Show the page for a bad request, or the server's page if a session could not be saved without the database."""
-    return server_error(request) if is_away(exception) else defaults.bad_request(request, exception)
+    if is_away(exception):
+        return server_error(request)
+    if request.path.startswith(API):
+        return JsonResponse({"detail": "The request cannot be read."}, status=400)
+    return defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -45,9 +50,20 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     Its key (studies.participation.submissions) keeps it from being accepted twice.
     """
-    if is_away(sys.exc_info()[1]):
+    is_without_database = is_away(sys.exc_info()[1])
+    if request.path.startswith(API):
+        return fault_of_api(is_without_database)
+    if is_without_database:
         return page_without_database(request)
     return HttpResponse(render_to_string("500.html", form_of(request)), status=500)
+
+
+def fault_of_api(is_without_database: bool) -> HttpResponse:
+    """Tell a program what it can do about a fault of ours."""
+    if not is_without_database:
+        return JsonResponse({"detail": "A fault of the server. Its log has the reason."}, status=500)
+    told = {"detail": "The database does not answer. Try again later."}
+    return JsonResponse(told, status=503, headers={"Retry-After": "5"})
 
 
 def page_without_database(request: HttpRequest) -> HttpResponse:

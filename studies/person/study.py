@@ -19,13 +19,14 @@ from studies.care import answers
 from studies.care.meeting import get_letters
 from studies.data import erasure
 from studies.design.spec import StudySpec
-from studies.models import Participation, Study
+from studies.models import Participation, Stage, Study
 from studies.models.participation import AWAITED
-from studies.participation import chats, enrolment, progress, timeouts
+from studies.participation import chats, deletion, enrolment, progress, timeouts
 from studies.participation.language import CODES, instrument_language, remember_language
 from studies.participation.responses import store_reply_rating
 from studies.participation.step_kinds import KINDS, Page, Visit
 from studies.participation.submissions import NeedsCorrection, accept_once, keep_draft, place_in
+from studies.person import stops
 from studies.person.broken import help_lines
 from studies.person.face import face_of, hide_models
 from studies.person.outline import outline
@@ -40,20 +41,23 @@ def participation_for(request: HttpRequest) -> Participation | None:
 
 def needs_person(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
-    def wrapper(request: HttpRequest, *args: str) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: str, **named: str) -> HttpResponse:
         person = participation_for(request)
         if person is None:
             return render(request, "studies/no_link.html", status=403)
-        return view(request, person, *args)
+        return view(request, person, *args, **named)
 
     return wrapper
 
 
-def page_of_closed_study(request: HttpRequest, study: Study) -> HttpResponse:
-    """Return the page for people who come after the study was closed, or were invited before and have not begun."""
+NOT_OPEN = {Stage.REHEARSAL: "not_yet", Stage.PAUSED: "paused"}
+
+
+def page_of_shut_study(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return the page for people who have not begun, and cannot because the study is not open."""
     spec = study.current().spec()
     context = {**study_context(spec), "resources": resources_for(spec.country)}
-    return render(request, "studies/closed.html", context, status=403)
+    return render(request, f"studies/{NOT_OPEN.get(Stage(study.stage), 'closed')}.html", context, status=403)
 
 
 def page_of_stalled_study(request: HttpRequest, person: Participation) -> HttpResponse:
@@ -76,13 +80,17 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
     enrolment.begin(person)
     if not person.has_begun():
         return (
-            page_of_closed_study(request, person.study)
-            if person.study.is_closed()
-            else page_of_stalled_study(request, person)
+            page_of_stalled_study(request, person)
+            if enrolment.admits_new_people(person.study, is_test=person.is_test)
+            else page_of_shut_study(request, person.study)
         )
     settle_language(request, person)
     visit = Visit(request, person, progress.current_step(person))
     kind = KINDS[visit.step.kind]
+    amendment = stops.amendment_to_ask(visit)
+    if amendment and request.method == "POST" and request.POST.get("step") == stops.CONSENT_AGAIN:
+        stops.accept_again(request, person, amendment)
+        return redirect("study")
     if request.method == "POST":
         if request.POST.get("step") != visit.step.key:
             if not person.is_over():
@@ -90,6 +98,12 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             return redirect("study")
         accept(visit)
         return redirect("study")
+    if person.is_paused():
+        return stops.page_of_paused_person(request, person, page_context(person))
+    if stops.is_stopped_by_pause(visit):
+        return stops.page_of_paused_study(request, person, page_context(person))
+    if amendment:
+        return stops.ask_again(request, person, amendment, page_context(person))
     page = kind.show(visit)
     return redirect("study") if page is None else show(visit, page)
 
@@ -200,16 +214,20 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
     if enrolment.is_forgotten(person):
         return redirect("study")
     declines = not person.is_over() and enrolment.is_unsigned(person)
+    if person.is_over() and not deletion.may_delete(person):
+        return redirect("my-data")
     if request.method == "GET":
         # The hint is shown once, so that it is not stale on another day.
         asked, _rows = person.drafts.filter(step=request.path).delete()
-        context = {**page_context(person), "asked": bool(asked), "declines": declines}
+        context = {**page_context(person), "asked": bool(asked), "declines": declines, **deletion_context(person)}
         return render(request, "studies/leave.html", context)
     if declines:
         erasure.forget_unsigned(person)
         return redirect("study")
     if request.POST.get("choice") not in ("keep", "delete"):
         raise NeedsCorrection
+    if request.POST["choice"] == "delete" and not deletion.may_delete(person):
+        return redirect("my-data")
     if request.POST["choice"] == "keep":
         progress.leave(person)
     else:
@@ -219,6 +237,12 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
         enrolment.bind_session(request.session, person)
         remember_language(request, instrument_language())
     return redirect("study")
+
+
+def deletion_context(person: Participation) -> dict[str, object]:
+    """Return until when the person can have their data deleted, and whether their part is over."""
+    deadline = deletion.describe_deadline(person)
+    return {"may_delete": deletion.may_delete(person), "deadline": deadline, "is_over": person.is_over()}
 
 
 def needs_role(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

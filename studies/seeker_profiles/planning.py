@@ -134,22 +134,26 @@ def writer_settings(writer: ArmSpec) -> ModelSettings:
     )
 
 
-def profiles_about(person: Participation) -> QuerySet[SeekerProfile]:
-    """Return the profiles made of a person's answers, and those that a model wrote after them."""
-    keys = person.seeker_profiles.values("key")
-    return SeekerProfile.objects.filter(study=person.study_id).filter(Q(made_of=person) | Q(seed__in=keys))
+def profiles_about(people: QuerySet[Participation]) -> QuerySet[SeekerProfile]:
+    """Return the profiles made of people's answers, and those that a model wrote after them. The people are of one
+    study."""
+    made = SeekerProfile.objects.filter(made_of__in=people)
+    after = Q(study__in=people.values("study"), seed__in=made.values("key"))
+    return SeekerProfile.objects.filter(Q(made_of__in=people) | after)
 
 
-def items_about(person: Participation) -> QuerySet[JobItem]:
-    seeds = list(person.seeker_profiles.values_list("key", flat=True))
-    after_them = Q(job__kind=EXPANSION, job__scope=person.study.key, payload__seed__in=seeds)
-    return JobItem.objects.filter(Q(role=KIND, payload__participation=person.code) | after_them)
+def items_about(people: QuerySet[Participation]) -> QuerySet[JobItem]:
+    seeds = list(SeekerProfile.objects.filter(made_of__in=people).values_list("key", flat=True))
+    scopes = list(people.values_list("study__key", flat=True).distinct().order_by())
+    codes = list(people.values_list("code", flat=True))
+    after_them = Q(job__kind=EXPANSION, job__scope__in=scopes, payload__seed__in=seeds)
+    return JobItem.objects.filter(Q(role=KIND, payload__participation__in=codes) | after_them)
 
 
-def calls_about(person: Participation) -> QuerySet[Call]:
-    """Return the calls that made a person's profile, and others after it.
+def calls_about(people: QuerySet[Participation]) -> QuerySet[Call]:
+    """Return the calls that made people's profiles, and others after them.
 
     Calls whose item is gone may have been about anybody, so all of these count.
     """
     asked = Call.objects.filter(purpose__in=(Call.Purpose.PROFILE, Call.Purpose.PROFILE_CHECK))
-    return asked.filter(Q(item__in=items_about(person)) | Q(item=None))
+    return asked.filter(Q(item__in=items_about(people)) | Q(item=None))

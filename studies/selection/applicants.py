@@ -1,6 +1,6 @@
 """The applicants of a study: who waits for the selection, and what they answered before it.
 
-Their answers about safety are shown to the safety group alone, their gender and age to nobody who has yet to score
+Their answers about safety are shown to safety officers alone, their gender and age to nobody who has yet to score
 them.
 """
 
@@ -160,5 +160,5 @@ def blind_answers(applicant: Applicant) -> list[tuple[str, str]]:
 
 
 def safety_answers(applicant: Applicant) -> list[tuple[str, str]]:
-    """Return the answers about safety, for the safety group alone."""
+    """Return the answers about safety, for safety officers alone."""
     return list(describe_answers(applicant.given, [key for key in applicant.given if is_about_safety(*key)]))

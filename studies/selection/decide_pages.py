@@ -22,7 +22,7 @@ from studies.workbench.access import show, study_page
 from studies.workbench.csv_cells import format_cell
 
 ADMIT, DECLINE = "admit", "decline"
-HEADER = ("participant", "track", "language", "decision", "reason", "decided_at", "decided_by")
+HEADER = ("participant", "track", "language", "decision", "reason", "decided_at", "decided_by", "mailed_at")
 
 
 class ReasonForm(forms.Form):
@@ -114,4 +114,4 @@ def row_of(decision: SelectionDecision) -> tuple[Any, ...]:
     person = decision.participation
     word = "admitted" if decision.admitted else "declined"
     who = (person.code, person.track, person.language)
-    return *who, word, decision.reason, decision.decided_at, decision.by_name
+    return *who, word, decision.reason, decision.decided_at, decision.by_name, decision.mailed_at or ""

@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from dialogue.languages import CODES, get_language
-from studies.care.permissions import is_safety_officer
+from studies.access.access import Access
+from studies.access.table import Act
 from studies.design.plan import SCREENING
 from studies.instruments.loading import load
 from studies.models import Participation, SelectionDecision, SelectionScore, Study
@@ -66,7 +67,7 @@ class Row:
 
 def rows_of(found: Iterable[Applicant], study: Study, viewer: Any) -> list[Row]:
     """Return the rows as this researcher may see them."""
-    with_safety = is_safety_officer(viewer, study)
+    with_safety = Access(viewer, study).may(Act.SEE_ALL_SAFETY)
     return [row_of(applicant, viewer.pk, with_safety=with_safety) for applicant in found]
 
 

@@ -1,10 +1,8 @@
 """Role cards: from files into rows, and out to the counsellors who play them."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from random import Random
 
 from django.db import transaction
 
@@ -60,27 +58,6 @@ def store_cards_of(*, study: Study, spec: StudySpec, folder: Path | None) -> Sto
 def keys_in(*, study: Study, language: str) -> list[str]:
     """Return the keys of the cards that may be given out in this language, in the same order whichever the database."""
     return sorted(study.cards.filter(language=language, retired=False).values_list("key", flat=True))
-
-
-def draw_cards(*, participation: Participation, count: int, index: int) -> list[str]:
-    """Draw the cards that were drawn least often so far, in a seeded order; none comes twice before all have come.
-    Empty where there is none in the person's language."""
-    keys = keys_in(study=participation.study, language=participation.language)
-    if not keys:
-        return []
-    drawn = times_drawn(participation)
-    draw = Random(f"cards/{participation.design().order.seed}/{index}")
-    draw.shuffle(keys)
-    keys.sort(key=lambda key: drawn[key])
-    found = [keys[number % len(keys)] for number in range(count)]
-    rounds = [found[start : start + len(keys)] for start in range(0, count, len(keys))]
-    return [key for each in rounds for key in draw.sample(each, k=len(each))]
-
-
-def times_drawn(participation: Participation) -> Counter[str]:
-    """Return how often each card was drawn by the others of the study; test data by itself."""
-    others = participation.study.participations.filter(is_test=participation.is_test).exclude(pk=participation.pk)
-    return Counter(key for cards in others.exclude(cards=[]).values_list("cards", flat=True) for key in cards)
 
 
 def give_card(*, run: ArmRun, participation: Participation) -> None:

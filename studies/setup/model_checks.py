@@ -176,9 +176,33 @@ def check_models(study: str, asked: Sequence[Candidate], language: str, *, tell:
     return asyncio.run(all_of_them())
 
 
+def try_model(one: Candidate, question: Question) -> ModelCheck:
+    """Ask a model a question of a researcher's, and return the whole answer. Nothing is raised if none comes."""
+    blank = blank_of(one)
+    if not has_key_for(one):
+        return replace(blank, status=UNSET)
+
+    async def answer() -> ModelCheck:
+        if one.settings.kind != "scripted":
+            await asyncio.to_thread(load_client)
+        try:
+            return await ask(Caller(at_once=1), one, question, blank, most=None)
+        except ProviderError as error:  # before anything was asked
+            return replace(blank, status=error.status, detail=error.detail)
+        except BudgetReached as reached:
+            return replace(blank, status="stopped", detail=str(reached))
+
+    return asyncio.run(answer())
+
+
+def blank_of(one: Candidate) -> ModelCheck:
+    settings = one.settings
+    return ModelCheck(one.role, one.key, settings.model, settings.base_url, settings.api_key_env, SCRIPT)
+
+
 async def check_model(caller: Caller, study: str, one: Candidate, language: str) -> ModelCheck:
     settings = one.settings
-    blank = ModelCheck(one.role, one.key, settings.model, settings.base_url, settings.api_key_env, SCRIPT)
+    blank = blank_of(one)
     if not has_key_for(one):
         return replace(blank, status=UNSET)
     try:
@@ -193,8 +217,13 @@ async def check_model(caller: Caller, study: str, one: Candidate, language: str)
         return replace(blank, status="stopped", detail=str(reached))
 
 
-async def ask(caller: Caller, one: Candidate, question: Question, blank: ModelCheck) -> ModelCheck:
-    """Return what the model answers. The ledger's key is of this call alone, so no earlier answer is taken for it."""
+async def ask(
+    caller: Caller, one: Candidate, question: Question, blank: ModelCheck, *, most: int | None = BEGINNING
+) -> ModelCheck:
+    """Return what the model answers, at most so many characters in one line; None: all of it.
+
+    The ledger's key is of this call alone, so no earlier answer is taken for it.
+    """
     opened = await caller.open_call(caller.attempt(question, f"check-{uuid4().hex}", 1))
     assert not isinstance(opened, Reply)  # noqa: S101 - its key is new
     began = time.monotonic()
@@ -211,7 +240,7 @@ async def ask(caller: Caller, one: Candidate, question: Question, blank: ModelCh
         blank,
         status=told["status"],
         detail=told["error"],
-        text=" ".join(told["response"].split())[:BEGINNING],
+        text=told["response"] if most is None else " ".join(told["response"].split())[:most],
         first_ms=told["first_token_ms"],
         total_ms=told["total_ms"] or took,
         input_tokens=told["input_tokens"],

@@ -11,6 +11,7 @@ from dialogue.jobs.store import Planned, Wanted, known_items
 from dialogue.judges.strategies.standard import Standard
 from dialogue.models import JobItem
 from dialogue.providers.base import ModelSettings
+from dialogue.seekers.components import components
 from dialogue.seekers.profiles import Profile
 from studies.design.spec import ArmSpec
 from studies.judging.changes import ChangedJudgeError, refuse_changed
@@ -43,12 +44,15 @@ from studies.simulation.planning import KIND, items, plan_simulation
 from studies.simulation.setup import Setup
 
 MOMENTS = ("final",)
+WORST_CASE = "worst_case"
+OF_EVERY_CONDITION = {"one-agent": "one_agent", "simple-profile": "simple_profile"}  # ablations, and fields of Setup
+ABLATIONS = (*OF_EVERY_CONDITION, *components())
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One benchmark run of a study. `setups`: one for each condition; the same profiles in each, so that conditions can
-    be compared in pairs. `origin`: of those profiles that the study does not keep yet."""
+    """One benchmark run of a study. `setups`: one for each condition, and those of ablations; the same profiles in
+    each, so that they can be compared in pairs. `origin`: of those profiles that the study does not keep yet."""
 
     protocol: Protocol
     setups: tuple[Setup, ...]
@@ -128,7 +132,7 @@ class Benchmark:
 @dataclass(frozen=True)
 class Wish:
     """A benchmark as it is asked for, by keys. No `arms` means all of them; no `profiles` means the study's own, else
-    ours."""
+    ours. `ablations`: how seekers are changed in further conversations."""
 
     conditions: Sequence[str] = CONDITIONS
     arms: Sequence[str] = ()
@@ -138,14 +142,14 @@ class Wish:
     replicates: int = 1
     max_turns: int = 15
     review: bool = False
+    ablations: Sequence[str] = ()
 
     def of(self, study: Study) -> tuple[Benchmark, Fitting]:
         """Return the benchmark for this study and the profiles that it can have. Stores nothing. Raises Unfit."""
         protocol = study.current()
         spec = protocol.spec()
         setups = tuple(
-            seeker_setup(spec, condition=condition, max_turns=self.max_turns, review=self.review)
-            for condition in dict.fromkeys(self.conditions)
+            seeker_setup(spec, max_turns=self.max_turns, review=self.review, **values) for values in self.seekers()
         )
         arms = chosen_arms(spec, self.arms)
         judges = [chosen_judge(spec, key) for key in dict.fromkeys(self.judges)]
@@ -168,6 +172,18 @@ class Wish:
             origin=fitting.origin,
         )
         return run, fitting
+
+    def seekers(self) -> Iterator[dict[str, Any]]:
+        """Yield what tells the seekers of each setup from others: the whole ones first. Raises Unfit."""
+        conditions = list(dict.fromkeys(self.conditions))
+        yield from ({"condition": condition} for condition in conditions)
+        for ablation in dict.fromkeys(self.ablations):
+            if ablation in OF_EVERY_CONDITION:
+                yield from ({"condition": one, OF_EVERY_CONDITION[ablation]: True} for one in conditions)
+            elif WORST_CASE in conditions:
+                yield {"condition": WORST_CASE, "without": (ablation,)}
+            else:
+                raise Unfit(f"--ablations: {ablation} is a behaviour of the worst case, which is not played.")
 
 
 class Estimating:

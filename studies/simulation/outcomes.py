@@ -125,7 +125,7 @@ def leaderboards(rows: Iterable[Row]) -> list[Leaderboard]:
     """Return a leaderboard for each group of raters and instrument; the simulated seekers' own comes first."""
     by_raters: dict[tuple[str, str], list[Standing]] = {}
     for row in rows:
-        if row["item"] == EVERYTHING:
+        if row["item"] == EVERYTHING and row["arm"] != EVERYTHING:
             by_raters.setdefault((row["raters"], row["instrument"]), []).append(standing(row))
     boards = [
         Leaderboard(*place, sorted(standings, key=lambda one: (-one.overall(), one.arm)))

@@ -99,7 +99,9 @@ class RunForm(forms.Form):
         return cleaned
 
     def wish(self) -> Wish:
-        return Wish(**{name: self.cleaned_data[name] for name in Wish.__dataclass_fields__ if name != "profiles"})
+        of_command = ("profiles", "ablations")  # options of the command alone
+        fields = [name for name in Wish.__dataclass_fields__ if name not in of_command]
+        return Wish(**{name: self.cleaned_data[name] for name in fields})
 
     def arguments(self) -> list[str]:
         """Return the arguments of the command that holds this run."""
@@ -230,7 +232,7 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("research-benchmark", study.key)
     if task and stopped.created_at >= task.started_at and not tasks.running_task(study, "benchmark"):
         return ask_first(study, "benchmark", progress.to_go_on(task), back="research-benchmark")
-    progress.reopen(progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
+    progress.reopen(study, progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
     messages.success(request, _("The run continues."))
     return redirect("research-benchmark", study.key)
 

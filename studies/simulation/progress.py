@@ -87,15 +87,45 @@ def get_stopped_job(study: Study) -> Job | None:
 
 
 def stop(study: Study, user: AbstractBaseUser) -> int:
-    """Begin no further item; those under way are finished and kept. Return how many jobs that were."""
+    """Begin no further item, nor the next strategy or condition of a series; items under way are finished and kept.
+
+    Return how many jobs and series that were.
+    """
+    series = list(running_series(study))
+    stopped = sum(stop_task(task, user) for task in series)
     jobs = under_way(study)
     for job in jobs:
         store.end(job.pk, Job.State.STOPPED, f"Stopped by {user.get_username()}.")
+    return len(series) + stopped + len(jobs)
+
+
+def running_series(study: Study) -> QuerySet[Task]:
+    """Return the tasks that begin one job after the other."""
+    return study.tasks.filter(command__in=("benchmark", "judge"), state=Task.State.RUNNING)
+
+
+def stop_task(task: Task, user: AbstractBaseUser) -> int:
+    """Ask a task to begin nothing more, and stop its jobs; return how many those were."""
+    Task.objects.filter(pk=task.pk, stop_asked_by="").update(stop_asked_by=user.get_username())
+    task.refresh_from_db()
+    return end_stopped_jobs(task)
+
+
+def end_stopped_jobs(task: Task) -> int:
+    """Stop the jobs of a task that is asked to stop; return how many those were. Its process calls this again and
+    again, since it may be planning a job while it is asked."""
+    if not task.stop_asked_by:
+        return 0
+    kinds = (JUDGING,) if task.command == "judge" else (SIMULATING, JUDGING)
+    jobs = list(jobs_since(task).filter(kind__in=kinds, state=Job.State.OPEN))
+    for job in jobs:
+        store.end(job.pk, Job.State.STOPPED, f"Stopped by {task.stop_asked_by}.")
     return len(jobs)
 
 
-def reopen(jobs: QuerySet[Job]) -> None:
+def reopen(study: Study, jobs: QuerySet[Job]) -> None:
     """Open stopped jobs again. Whoever was at them goes on, else the runner beside the server."""
+    running_series(study).update(stop_asked_by="")
     jobs.filter(state=Job.State.STOPPED).update(state=Job.State.OPEN, reason="", ended_at=None)
 
 

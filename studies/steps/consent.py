@@ -3,10 +3,10 @@ from django.utils.translation import gettext_lazy
 
 from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
-from studies.models import Consent
 from studies.models.participation import Status
 from studies.participation import progress
 from studies.participation.consent import Form, form_of
+from studies.participation.signing import store_consent
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, register
 from studies.participation.submissions import NeedsCorrection
 
@@ -46,15 +46,7 @@ class AskConsent(StepKind):
         assert visit.spec.consent is not None  # noqa: S101 - this step exists
         if not progress.advance(visit.participation, done=visit.step):
             return
-        Consent.objects.create(
-            participation=visit.participation,
-            instrument=text.instrument,
-            version=text.version,
-            text_hash=text.hash(),
-            language=text.language,
-            boxes={key: bool(form.cleaned_data.get(key)) for key, _required, _text in text.boxes},
-            providers=list(visit.spec.consent.providers),
-        )
+        store_consent(visit.participation, text, form, visit.spec.consent.providers)
         if visit.participation.status == Status.APPLIED:
             progress.set_status(visit.participation, Status.ACTIVE)
 

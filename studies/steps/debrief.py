@@ -3,6 +3,7 @@ from django.utils.translation import gettext_lazy
 from dialogue.safety.resources import resources_for
 from studies.models import Participation
 from studies.participation import progress
+from studies.participation.deletion import describe_deadline
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 
 
@@ -20,7 +21,7 @@ class Debrief(StepKind):
             "code": visit.participation.completion_code,
             "minutes": round(visit.participation.active_seconds / 60),
             "hourly_pay": display.get("hourly_pay", ""),
-            "withdraw_until": display.get("withdraw_until", ""),
+            "withdraw_until": describe_deadline(visit.participation),
             "partners": partners(visit.participation, visit) if not missing and display.get("reveal_arms") else [],
             "resources": resources_for(visit.participation.country or visit.spec.country),
         }

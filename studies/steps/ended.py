@@ -8,6 +8,7 @@ from studies.care.meeting import get_meeting
 from studies.models import Participation, SelectionDecision
 from studies.models.participation import Status
 from studies.participation import progress
+from studies.participation.deletion import may_delete
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.steps.screening import farewell
 
@@ -24,9 +25,12 @@ class Notice(StepKind):
         context = {
             "farewell": farewell(person),
             "resources": help_list,
+            "code": person.completion_code,
             "minutes": round(person.active_seconds / 60),
             "hourly_pay": visit.spec.display.get("hourly_pay", ""),
             "contact": visit.spec.contact,
+            "may_delete": may_delete(person),
+            "has_receipt": person.receipts.exists(),
         }
         return Page(self.template, context)
 
@@ -75,4 +79,5 @@ register("held", Danger("studies/steps/held.html"))
 register("screened_out", ScreenedOut("studies/steps/screened_out.html"))
 register("stopped", Danger("studies/steps/stopped.html"))
 register("timed_out", Notice("studies/steps/timed_out.html"))
+register("ended", Notice("studies/steps/ended.html"))
 register("withdrawn", Notice("studies/steps/withdrawn.html"))

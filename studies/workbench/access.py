@@ -4,25 +4,23 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.shortcuts import render
 
-from studies.design.spec import INTERVIEW, MANUAL
+from studies.access.access import is_researcher
 from studies.models import Protocol, Study
-from studies.participation import counts, timeouts
+from studies.participation import timeouts
 from studies.participation.language import instrument_language
+from studies.workbench.pages import PAGES, get_links
 
 
 def researchers_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make a view into a page for researchers. The gate (studies.access.gate) has let its visitor pass."""
+
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return redirect_to_login(request.get_full_path(), reverse("research-sign-in"))
-        if not request.user.is_staff:
+        if not is_researcher(request.user):
             raise PermissionDenied
         return view(request, *args, **kwargs)
 
@@ -30,12 +28,15 @@ def researchers_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
 
 
 def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make a view into a page of one study for researchers: `view(request, study, …)`."""
+    """Make a view into a page of one study for researchers: `view(request, study, …)`.
+
+    Without the gate there is no `request.access`, and no page.
+    """
 
     @researchers_only
     @wraps(view)
     def wrapper(request: HttpRequest, study_key: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        return view(request, get_object_or_404(Study, key=study_key), *args, **kwargs)
+        return view(request, request.access.study, *args, **kwargs)
 
     return wrapper
 
@@ -59,6 +60,7 @@ def show(
         "study": study,
         "study_title": title_of(study.current()),
         "navigation": navigation(request, study),
+        "may": request.access,
         **context,
     }
     return render(request, f"studies/research/{template}.html", shown, status=status)
@@ -71,28 +73,7 @@ def title_of(protocol: Protocol) -> str:
 
 
 def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[dict[str, Any]]:
-    """Return the links of the navigation. `here`: the address of the page to which this one belongs, if its own does
+    """Return the groups of the navigation. `here`: the address of the page to which this one belongs, if its own does
     not tell."""
-    features = study.features()
-    open_risks = counts.open_risks(study).count()
-    pages = [
-        ("research-study", _("Overview"), 0),
-        ("research-people", _("People"), 0),
-        *([("research-applicants", _("Applicants"), 0)] if MANUAL in features else []),
-        ("research-conversations", _("Conversations"), 0),
-        *([("research-interviews", _("Interviews"), 0)] if INTERVIEW in features else []),
-        ("research-reviews", _("Reviews"), 0),
-        ("research-pairs", _("Comparisons"), 0),
-        ("research-quality", _("Quality"), 0),
-        ("research-risks", _("Safety desk"), open_risks),
-        ("research-profiles", _("Profiles"), 0),
-        ("research-benchmark", _("Benchmark"), 0),
-        ("research-judges", _("Judges"), 0),
-        ("research-analysis", _("Analysis"), 0),
-        ("research-export", _("Export"), 0),
-        ("research-design", _("Design"), 0),
-    ]
-    rows = [{"url": reverse(name, args=[study.key]), "label": label, "count": count} for name, label, count in pages]
-    # The longest address with which this page's address begins: a person's page belongs to People.
-    longest = max((row["url"] for row in rows if (here or request.path).startswith(row["url"])), key=len, default="")
-    return [{**row, "here": row["url"] == longest} for row in rows]
+    pages = [page for page in PAGES if request.access.may_look_at(page.name)]
+    return get_links(study, here or request.path, pages)

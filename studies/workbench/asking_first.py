@@ -54,6 +54,7 @@ def confirm(request: HttpRequest, study: Study) -> HttpResponse:
         "work": work,
         "what": command_name(command),
         "about": describe_work(command, arguments),
+        "by_bots": command == "run_bots",
         "back": reverse(back, args=[study.key]),
         "navigation": navigation(request, study, here=reverse(back, args=[study.key])),
         **question(quote(study, command, arguments), arguments),

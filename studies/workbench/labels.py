@@ -58,6 +58,15 @@ ORDERS: Words = {
     "blocks": gettext_lazy("random blocks"),
     "random": gettext_lazy("random"),
 }
+STRATA: Words = {
+    "language": gettext_lazy("language"),
+    "severity": gettext_lazy("severity"),
+    "extraversion": gettext_lazy("extraversion"),
+    "agreeableness": gettext_lazy("agreeableness"),
+    "conscientiousness": gettext_lazy("conscientiousness"),
+    "neuroticism": gettext_lazy("neuroticism"),
+    "openness": gettext_lazy("openness"),
+}
 RATERS: Words = {
     "seeker": gettext_lazy("participant"),
     "expert": gettext_lazy("counsellor"),

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from dialogue.prices import load_prices
 from studies.models import Study
 
-PAID = ("judge", "benchmark", "build_profiles")
+PAID = ("judge", "benchmark", "build_profiles", "run_bots")
 PAIRS = "pairs"  # in the place of a strategy among the arguments of `judge`
 ITEMS = ("conversations", "judgements", "profiles")
 BEFORE = ("skipped_existing", "made_before")
@@ -87,7 +87,10 @@ def parse_summary(printed: str) -> dict[str, Any]:
 
 
 def budget_among(arguments: Sequence[str]) -> Decimal | None:
-    return Decimal(arguments[arguments.index(BUDGET) + 1]) if BUDGET in arguments else None
+    """Return the budget, given as one word or as two; None if there is none."""
+    joined = [word.partition("=")[2] for word in arguments if word.startswith(f"{BUDGET}=")]
+    apart = [arguments[arguments.index(BUDGET) + 1]] if BUDGET in arguments else []
+    return Decimal([*joined, *apart][0]) if joined or apart else None
 
 
 # Outcomes

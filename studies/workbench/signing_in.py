@@ -17,7 +17,7 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.forms import LoginForm
 from allauth.account.views import LoginView
-from allauth.core import ratelimit
+from allauth.core import context, ratelimit
 from allauth.core.internal.ratelimit import get_ip
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.views import LogoutView
@@ -25,9 +25,13 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from studies.access.confirming import is_confirmed
+
 ELSEWHERE = "login_failed_elsewhere"  # in settings.ACCOUNT_RATE_LIMITS
+NOWHERE = "0.0.0.0"  # noqa: S104 - nothing listens there
 REMEMBERED = 180 * 24 * 3600  # seconds for which an address is known
-# Checking a password takes half a second of a processor, and pages have four threads: one check runs, one may wait.
+# Checking a password takes up to half a second of a processor and 100 MB (Argon2), and pages have four threads: one
+# check runs, one may wait.
 looking, room = Lock(), BoundedSemaphore(2)
 
 
@@ -37,11 +41,19 @@ class Adapter(DefaultAccountAdapter):
         "username_password_mismatch": _("The user name or the password is wrong."),
         "too_many_login_attempts": _("Too many attempts. Please wait a few minutes and try again."),
         "busy": _("Others are signing in right now. Please try again."),
+        "incorrect_password": _("That is not your password."),
         "no_researcher": _("This account has no access to the researchers' pages."),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
+
+    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+        return not is_confirmed(context.request)
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return the address, also where a request has none, such as over a socket of the machine's own."""
+        return super().get_client_ip(request) if request.META.get("REMOTE_ADDR") else NOWHERE
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         return place_of(request, credentials["username"])

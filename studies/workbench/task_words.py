@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from dialogue.judges.strategies import get_strategies
 from dialogue.prices import format_amount
+from studies.models import Participation
 from studies.workbench import labels
 from studies.workbench.model_check_words import count_answers
 from studies.workbench.paid_work import PAIRS
@@ -33,6 +34,7 @@ def command_name(command: str) -> str:
         "build_profiles": _("Profiles written by a model"),
         "plan": _("Precision"),
         "check_models": _("Question to each model"),
+        "run_bots": _("Rehearsal by bots"),
     }
     return names[command]
 
@@ -53,7 +55,12 @@ def describe_judge(arguments: Sequence[str]) -> list[str]:
         said.append(_("without: %(field)s") % {"field": FIELD_WORDS[without[0]][0]})
     if replicates := options.get("--replicates"):
         said.append(_("%(number)s answers to each question") % {"number": replicates[0]})
-    return said
+    return said + describe_budget(options)
+
+
+def describe_budget(options: Mapping[str, Sequence[str]]) -> list[str]:
+    budget = options.get("--budget")
+    return [_("budget: %(amount)s") % {"amount": format_amount(Decimal(budget[0]))}] if budget else []
 
 
 def describe_benchmark(arguments: Sequence[str]) -> list[str]:
@@ -66,9 +73,7 @@ def describe_benchmark(arguments: Sequence[str]) -> list[str]:
     if judges := options.get("--judge"):
         shown = ", ".join(map(strategy_label, options.get("--strategy", [])))
         said.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": shown})
-    if budget := options.get("--budget"):
-        said.append(_("budget: %(amount)s") % {"amount": format_amount(Decimal(budget[0]))})
-    return said
+    return said + describe_budget(options)
 
 
 def describe_data(arguments: Sequence[str]) -> list[str]:
@@ -86,10 +91,18 @@ def describe_profiles(arguments: Sequence[str]) -> list[str]:
     return said + options.get("--language", [])
 
 
+def describe_bots(arguments: Sequence[str]) -> list[str]:
+    options = options_in(arguments)
+    track = Participation.Track(options["--track"][0]).label
+    number = int(options["--count"][0])
+    return [ngettext("%(number)s bot", "%(number)s bots", number) % {"number": number}, str(track)]
+
+
 DESCRIPTIONS = {
     "judge": describe_judge,
     "benchmark": describe_benchmark,
     "build_profiles": describe_profiles,
+    "run_bots": describe_bots,
     "export": describe_data,
     "analyse": describe_data,
 }
@@ -114,6 +127,8 @@ def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
         return []
     if "models" in outcome:
         return [count_answers(outcome["models"])]
+    if "completed" in outcome:
+        return [_("%(number)s came to the end") % {"number": outcome["completed"]}]
     said = [_("%(number)s done") % {"number": outcome["done"]}]
     if outcome["before"]:
         said.append(_("%(number)s already done") % {"number": outcome["before"]})

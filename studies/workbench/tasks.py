@@ -12,10 +12,11 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from studies.models import Study, Task
+from studies.models import Study, Task, Webhook
+from studies.webhooks.events import announce
 
 TASK_VARIABLE = "EMOSTUDY_TASK"  # tells a command that a page has started it, and as which task
-COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan", "check_models")
+COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan", "check_models", "run_bots")
 RADAR = "--radar"  # an option of `analyse`; its other options are those of the export
 LOG = "log.txt"
 LAST_LINES = 5
@@ -76,7 +77,12 @@ def finish(task_id: int, state: Task.State, message: str = "") -> bool:
     """Set the final state of a task; return False if it had ended already."""
     now = timezone.now()
     running = Task.objects.filter(pk=task_id, state=Task.State.RUNNING)
-    return running.update(state=state, message=message, ended_at=now, heard_at=now) == 1
+    with transaction.atomic():
+        if not running.update(state=state, message=message, ended_at=now, heard_at=now):
+            return False
+        task = Task.objects.select_related("study").get(pk=task_id)
+        announce(task.study, Webhook.Event.TASK_ENDED, number=task.pk, command=task.command, state=task.state)
+    return True
 
 
 def last_lines(log: Path) -> str:

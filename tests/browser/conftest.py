@@ -84,6 +84,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("browser")
     with serving(folder) as server:
         for study in (quick_demo(folder), *brief_studies(folder)):
-            loaded = server.manage("load_study", str(study))
-            assert loaded.returncode == 0, loaded.stderr
+            server.load_open(study)
         yield server

@@ -24,7 +24,10 @@ RESEARCH_PAGES = (
     *("", "people/", "conversations/", "conversations/?judge=any", "reviews/", "reviews/new/", "pairs/", "pairs/new/"),
     *("quality/", "risks/", "risks/adverse/", "risks/adverse/new/", "risks/review/", "interviews/", "profiles/"),
     *("benchmark/", "benchmark/new/", "judges/"),
-    *("analysis/", "analysis/precision/", "analysis/unblind/", "export/", "design/", "design/cards/", "close/"),
+    *("analysis/", "analysis/precision/", "analysis/unblind/", "export/", "design/", "design/cards/"),
+    *("life/", "life/close/", "life/pause/", "life/anonymise/", "life/help/", "life/versions/1/"),
+    *("payments/", "webhooks/"),
+    *("access/", "access/leave/", "access/transfer/", "audit/"),
 )
 
 
@@ -102,8 +105,8 @@ def main(folder: Path) -> None:
     if CHROMIUM is None:
         sys.exit("No Chromium on this machine: install the package 'chromium'.")
     with tempfile.TemporaryDirectory() as scratch, serving(Path(scratch)) as server, sync_playwright() as playwright:
-        server.manage("load_study", str(quick_demo(Path(scratch))))
-        server.manage("load_study", str(quick_demo(Path(scratch), BRIEF, ONE_TALK, key="played")))
+        server.load_open(quick_demo(Path(scratch)))
+        server.load_open(quick_demo(Path(scratch), BRIEF, ONE_TALK, key="played"))
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments())
         for screen, language in product(SCREENS, ("en", "zh")):
             print(f"{screen}, {language} …", flush=True)

@@ -98,7 +98,9 @@ class Survey:
             window.open(page, session)
             self.measure(page, window, f"{name}, {window.name}, {window.scheme}")
         keep(self.moving, name, page.evaluate("probes.motion()"))
-        session.detach()
+        # The session stays attached: detaching it would take a page's virtual passkeys away.
+        session.send("Emulation.clearDeviceMetricsOverride")
+        session.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
     def measure(self, page: Page, window: Window, place: str) -> None:
         self.runs += 1

@@ -59,11 +59,9 @@ def language(request: pytest.FixtureRequest) -> str:
 def ended(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The key of a study that is closed."""
     file = quick_demo(tmp_path_factory.mktemp("ended"), BRIEF, {'key = "brief"': 'key = "ended"'}, key="ended")
-    server.manage("load_study", str(file))
-    with closing(sqlite3.connect(server.database, timeout=20)) as connection, connection:
-        connection.execute(
-            "UPDATE studies_study SET closed_at = '2026-03-04 05:06:07', closed_by_name = 'ada' WHERE key = 'ended'"
-        )
+    server.load_open(file)
+    closed = server.manage("close_study", "ended", "--by", "ada")
+    assert closed.returncode == 0, closed.stderr
     return "ended"
 
 
@@ -218,9 +216,9 @@ def survey_workbench(page: Page, server: Server, survey: Survey) -> None:
     for path in RESEARCH_PAGES:
         page.goto(f"{server.base_url}/research/brief/{path}")
         survey(page, f"research/{path}")
-    page.goto(f"{server.base_url}/research/brief/close/")
+    page.goto(f"{server.base_url}/research/brief/life/close/")
     page.locator('#content button[type="submit"]').click()
-    survey(page, "research/close/, mistakes")
+    survey(page, "research/life/close/, mistakes")
 
 
 def test_axe_finds_no_violation(survey: Survey) -> None:

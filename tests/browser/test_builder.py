@@ -25,7 +25,7 @@ def test_study_from_a_template_is_loaded_tried_and_walked(browser: Browser, serv
     fill_basics(page, survey)
     load(page, survey)
     ask_models(page)
-    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="Board").click()
     page.get_by_label("For trying out (test data)").check()
     page.get_by_role("button", name="Make links", exact=True).first.click()
     link = page.locator("main").get_by_text(f"{server.base_url}/").first.inner_text()
@@ -66,3 +66,38 @@ def load(page: Page, survey: Survey) -> None:
 def ask_models(page: Page) -> None:
     page.get_by_role("button", name="Ask each model one question").click()
     expect(page.get_by_text("1 of 1 models answer")).to_be_visible(timeout=60_000)
+
+
+def test_steps_are_dragged_to_another_place_and_given_back_by_escape(browser: Browser, server: Server) -> None:
+    context = browser.new_context(**DESKTOP, bypass_csp=True)
+    page, survey = context.new_page(), Survey("en")
+    sign_in(page, server)
+    page.goto(f"{server.base_url}/research/new/")
+    page.locator('button[value="emoharbor"]').click()
+    page.get_by_role("link", name="Steps").first.click()
+    names = page.locator(".builder-row__what > a")
+    before = names.all_inner_texts()
+    survey(page, "research/drafts/steps/")
+
+    pull(page, 0, 2)
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    assert names.all_inner_texts() == before
+
+    pull(page, 0, 2)
+    with page.expect_navigation():
+        page.mouse.up()
+    assert names.all_inner_texts() == [*before[1:3], before[0], *before[3:]]
+    assert (survey.violations, survey.cut) == ({}, {})
+    context.close()
+
+
+def pull(page: Page, row: int, below: int) -> None:
+    """Hold a row by its grip, and carry it below another."""
+    grips = page.locator(".builder-row__grip")
+    grips.nth(row).hover()
+    page.mouse.down()
+    box = page.locator(".builder-row").nth(below).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 20, box["y"] + box["height"] * 0.3, steps=4)
+    page.mouse.move(box["x"] + 20, box["y"] + box["height"] * 0.9, steps=8)

@@ -109,8 +109,7 @@ class Counsellor(Typist):
 
 @pytest.fixture
 def page(browser: Browser, server: Server, tmp_path: Path) -> Page:
-    loaded = server.manage("load_study", str(quick_demo(tmp_path, BRIEF, ONE_TALK, key="played")))
-    assert loaded.returncode == 0, loaded.stderr
+    server.load_open(quick_demo(tmp_path, BRIEF, ONE_TALK, key="played"))
     return page_of(browser, "desktop", "en")
 
 

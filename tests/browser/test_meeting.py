@@ -27,8 +27,7 @@ WORRIED = {"en": "We are worried about you.", "zh": "我们很担心您。"}
 def study(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     file = quick_demo(tmp_path_factory.mktemp("cared"), BRIEF, CARED, key="cared")
     file.write_text(file.read_text(encoding="utf-8") + RULES, encoding="utf-8")
-    loaded = server.manage("load_study", str(file))
-    assert loaded.returncode == 0, loaded.stderr
+    server.load_open(file)
     return f"{server.base_url}/open/cared/"
 
 

@@ -47,8 +47,7 @@ def watched(box: Box, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
 def load(server: Server, folder: Path, key: str, rules: str) -> None:
     file = quick_demo(folder, BRIEF, {'key = "brief"': f'key = "{key}"'}, key=key)
     file.write_text(file.read_text(encoding="utf-8") + rules, encoding="utf-8")
-    loaded = server.manage("load_study", str(file))
-    assert loaded.returncode == 0, loaded.stderr
+    server.load_open(file)
 
 
 def begin_chat(browser: Browser, server: Server, study: str) -> Page:

@@ -26,8 +26,7 @@ WAYS = [("en", DESKTOP), ("zh", PHONE)]
 @pytest.fixture(scope="module")
 def opens(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     file = quick_demo(tmp_path_factory.mktemp("opens"), BRIEF, OPENS, key="opens")
-    loaded = server.manage("load_study", str(file))
-    assert loaded.returncode == 0, loaded.stderr
+    server.load_open(file)
     return f"{server.base_url}/open/opens/?track=participant"
 
 

@@ -24,8 +24,7 @@ OF_ITS_OWN = {'key = "brief"': 'key = "blind"'}
 
 
 def test_a_blind_study_is_analysed_planned_and_unblinded(browser: Browser, server: Server, tmp_path: Path) -> None:
-    loaded = server.manage("load_study", str(quick_demo(tmp_path, BRIEF, OF_ITS_OWN, key="blind")))
-    assert loaded.returncode == 0, loaded.stderr
+    server.load_open(quick_demo(tmp_path, BRIEF, OF_ITS_OWN, key="blind"))
     walked = server.manage("run_bots", "blind", "--count", "6", "--concurrency", "4", "--base-url", server.base_url)
     assert walked.returncode == 0, walked.stderr
     assert server.manage("shell", "-c", REAL).returncode == 0

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from scipy.stats import f, norm, rankdata  # noqa: TID253
-from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
+from scipy.stats import norm, rankdata  # noqa: TID253
 
 from studies.analysis.bootstrap import (
     Array,
@@ -22,6 +21,7 @@ from studies.analysis.bootstrap import (
     sum_by_cell,
     sum_by_cluster,
 )
+from studies.analysis.jackknife import infer, infer_r
 from studies.analysis.measures import (
     blinding,
     carry_over,
@@ -30,13 +30,11 @@ from studies.analysis.measures import (
     dependent,
     gwet,
     incidence,
-    judge_gap,
-    kappa,
     mixed,
 )
-from studies.analysis.measures.contrasts import contrast, joint_test
+from studies.analysis.measures.attenuation import Ceiling, reliability_of
 from studies.analysis.measures.correlation import concordance, kendall
-from studies.analysis.measures.discrimination import agreement_of, separation_without_noise
+from studies.analysis.measures.discrimination import separation_without_noise
 from studies.analysis.measures.paired import d_z
 from studies.analysis.measures.proportions import effective, effective_by_jackknife, wilson
 from studies.analysis.measures.ranks import concordance_interval
@@ -44,8 +42,6 @@ from studies.analysis.measures.variance import one_way, two_way, two_way_by_comp
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn, Measured
-from studies.analysis.tables.condition_effects import PROFILE, design, differences
-from studies.analysis.tables.conditions import CONDITIONS
 from studies.analysis.tables.pairs import TAILS
 from studies.analysis.tables.verdicts import WIN, Group
 from tests.coverage import simulated as drawn
@@ -53,7 +49,8 @@ from tests.coverage.simulated import CHATS, LEVELS, Random
 
 JUDGED_FROM = 50  # clusters
 OF_TRUTHS = 20_261_122
-USUAL, OF_MIXED_MODELS = 2_000, 500  # simulated studies
+USUAL, OF_MIXED_MODELS, OF_R = 2_000, 500, 4_000  # simulated studies
+WANTED, WANTED_OF_R = (0.935, 0.965), (0.94, 0.96)
 OPEN_AFTER, HORIZON = 8, 12  # turns
 PLANTED_R = drawn.OF_PEOPLE * drawn.BETWEEN + (1 - drawn.OF_PEOPLE) * drawn.WITHIN
 PLANTED_CROSSED_R = (
@@ -63,26 +60,17 @@ PLANTED_CROSSED_R = (
 )
 PLANTED_WINS = float(norm.cdf(drawn.PREFERENCE - drawn.TIE_BELOW))
 PLANTED_MSR = float(drawn.MODELS.var())
-PLANTED_MAC = agreement_of(PLANTED_MSR)
 PLANTED_TAU = float(2 / np.pi * np.arcsin(PLANTED_R))  # Kendall 1949, doi 10.1093/biomet/36.1-2.177
 PLANTED_CEILING = float(np.sqrt(1 / np.prod(1 + np.array(drawn.ERRORS) / drawn.TIMES)))
 HIGHER = norm.cdf(drawn.MODELS[:, np.newaxis] - drawn.MODELS)  # the chance of one model's score against another's
 PLANTED_CONCORDANCE = float(((HIGHER.sum(axis=1) - len(HIGHER) / 2) ** 2).sum() * 12 / (len(HIGHER) ** 3 - len(HIGHER)))
 MIDDLE = 3.0  # of the scale
 PLANTED_D = 0.5
-PLANTED_DROP = float(drawn.DROPS[-1])
-PLANTED_INTERACTION = float(drawn.DROPS[-1] - drawn.DROPS[0])
-OF_EACH_ARM = differences(len(drawn.DROPS))  # weights, as in condition_effects.csv
-GAPS = 0.25  # of the meetings of a profile with an arm in a condition
 RAISED = 0.1  # the second judge's correlations
-OF_DIFFERENCES = 2 * (1 - PLANTED_R)  # variance
-PLANTED_RMSE = float(np.sqrt(drawn.LENIENT**2 + OF_DIFFERENCES))
-PLANTED_LIMIT = float(drawn.LENIENT + norm.ppf(0.975) * np.sqrt(OF_DIFFERENCES))
 RIGHT = float(np.mean(drawn.INSIGHT))  # of the guesses that name an arm
 NAMED = 1 - drawn.CANNOT_TELL
 
 CROSSED = (50, 5), (8, 20), (20, 20), (50, 20), (50, 50), (100, 50)
-PROFILES = 20, 50, 100
 PEOPLE = 20, 50, 100
 OF_PEOPLE = "ICC({}), 2 raters, 4 conversations of each person"
 OF_OTHERS = "ICC({}), 2 raters of its own for each of a person's 4 conversations"
@@ -105,6 +93,7 @@ class Family:
     truth: float
     bounds: Callable[..., Bounds]
     studies: int = USUAL
+    wanted: tuple[float, float] = WANTED  # where the coverage itself must lie
 
 
 @dataclass(frozen=True)
@@ -138,10 +127,14 @@ def bounds_of(resampled: Inference) -> Bounds:
     return interval.low, interval.high
 
 
+def bounds_of_r(inference: Inference) -> Bounds:
+    interval = inference.interval_of_r()
+    return interval.low, interval.high
+
+
 def pearson_bounds(pairs: Array, bootstrap: Bootstrap) -> Bounds:
     sums = sum_by_cluster(pair_moments(pairs[:, 0], pairs[:, 1]), drawn.people(len(pairs) // CHATS))
-    low, high = bounds_of(bootstrap.resample(fisher_z, sums))
-    return float(np.tanh(low)), float(np.tanh(high))
+    return bounds_of_r(infer_r(fisher_z, sums, bootstrap))
 
 
 def pearson(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -163,8 +156,10 @@ def difference_of_r(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     sums = [sum_by_cluster(pair_moments(human, judge), people) for judge in (first, second)]
     width = sums[0].shape[1]
     return bounds_of(
-        bootstrap.resample(
-            lambda both: np.tanh(fisher_z(both[..., width:])) - np.tanh(fisher_z(both[..., :width])), np.hstack(sums)
+        infer(
+            lambda both: np.tanh(fisher_z(both[..., width:])) - np.tanh(fisher_z(both[..., :width])),
+            np.hstack(sums),
+            bootstrap,
         )
     )
 
@@ -173,8 +168,7 @@ def crossed_pearson(random: Random, counsellors: int, arms: int, bootstrap: Boot
     """Counsellors' own conversations; counsellors and arms are both drawn."""
     met = drawn.own_conversations(random, counsellors, arms)
     cells = sum_by_cell(pair_moments(*met.values.T), met.rows, met.columns)
-    low, high = bounds_of(bootstrap.resample_two_way(fisher_z, cells))
-    return float(np.tanh(low)), float(np.tanh(high))
+    return bounds_of_r(infer_r(fisher_z, cells, bootstrap))
 
 
 def crossed_difference_of_r(random: Random, counsellors: int, arms: int, bootstrap: Bootstrap) -> Bounds:
@@ -182,7 +176,7 @@ def crossed_difference_of_r(random: Random, counsellors: int, arms: int, bootstr
     x, y, z = (met.values - met.values.mean(axis=0)).T
     sums = np.column_stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z])
     cells = sum_by_cell(sums, met.rows, met.columns)
-    return bounds_of(bootstrap.resample_two_way(dependent.difference_of_r, cells))
+    return bounds_of(infer(dependent.difference_of_r, cells, bootstrap))
 
 
 def wins(random: Random, raters: int, participants: int, bootstrap: Bootstrap) -> Bounds:
@@ -206,34 +200,6 @@ def mixed_mean(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     counsellors, arms = (place.ravel() for place in np.indices(scores.shape))
     found = mixed.fit(scores.ravel(), np.eye(scores.shape[1])[arms], {"counsellor": counsellors}).fixed_effects()[0]
     return found.low, found.high
-
-
-def fitted_conditions(met: drawn.Conditions) -> mixed.Fit:
-    """score ~ arm × condition + (1 | profile)."""
-    fixed = design(met.arms, pd.Series(np.array(CONDITIONS)[met.worst]))
-    return mixed.fit(met.scores, fixed, {PROFILE: met.profiles})
-
-
-def condition_effect(weights: Array, missing: float = 0.0) -> Callable[[Random, int, Bootstrap], Bounds]:
-    """Mixed model, Satterthwaite."""
-
-    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        found = contrast(fitted_conditions(drawn.conditions(random, count, missing, drawn.DROPS)), weights)
-        return found.low, found.high
-
-    return bounds
-
-
-def interaction_test(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-    """Scheffé's interval of the contrast that is farthest from 0, in standard errors: it leaves 0 out just where the F
-    of the interaction has a p below .05."""
-    none = np.zeros_like(drawn.DROPS)
-    test = joint_test(
-        fitted_conditions(drawn.conditions(random, count, GAPS, none)), OF_EACH_ARM[:-1] - OF_EACH_ARM[-1]
-    )
-    farthest = float(np.sqrt(test.numerator * test.f))
-    half = float(np.sqrt(test.numerator * f.ppf(0.95, test.numerator, test.df)))
-    return farthest - half, farthest + half
 
 
 def paired_effect(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -316,44 +282,9 @@ def counted_levels(scores: Array) -> Array:
     return gwet.counts(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), LEVELS)
 
 
-def nominal(place: int) -> Callable[[Random, int, Bootstrap], Bounds]:
-    """Percent agreement (0) or Fleiss' kappa (1)."""
-
-    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        counted = counts_of(drawn.second_ratings(random, count))
-        return bounds_of(
-            kappa.require_variation(counted.resample_nominal(drawn.people(count, 2), bootstrap).one(place))
-        )
-
-    return bounds
-
-
-def strict_and_lenient(random: Random, count: int) -> Array:
-    return drawn.second_ratings(random, count, strictness=drawn.STRICTNESS)
-
-
-def conger(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-    return bounds_of(kappa.resample_conger(strict_and_lenient(random, count), drawn.people(count, 2), bootstrap))
-
-
-def kappa_of_two(weigh: Callable[[np.ndarray], np.ndarray]) -> Callable[[Random, int, Bootstrap], Bounds]:
-    """Of the most lenient and the strictest."""
-
-    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        tables = kappa.tables(strict_and_lenient(random, count)[:, [0, -1]], LEVELS, drawn.people(count, 2))
-        return bounds_of(kappa.resample(tables, weigh(LEVELS), bootstrap))
-
-    return bounds
-
-
 def separation(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     found = separation_without_noise(drawn.users_and_models(random, count), bootstrap).interval
     return found.low, found.high
-
-
-def agreement_of_models(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-    low, high = separation(random, count, bootstrap)
-    return agreement_of(low), agreement_of(high)
 
 
 def agreement_of_ranks(found_in: Callable[[Random, int], Array]) -> Callable[[Random, int, Bootstrap], Bounds]:
@@ -370,16 +301,6 @@ def mean_correlation_of_ranks(scores: Array) -> float:
     """Of two users out of very many."""
     ranks = rankdata(scores, axis=1) - (scores.shape[1] + 1) / 2
     return float((ranks.mean(axis=0) ** 2).sum() / (ranks**2).sum(axis=1).mean())
-
-
-def icc_of_models(form: str) -> Callable[[Random, int, Bootstrap], Bounds]:
-    """Models and users are both drawn."""
-
-    def bounds(random: Random, count: int, _bootstrap: Bootstrap) -> Bounds:
-        found = two_way(drawn.users_and_others(random, count).T)[form]
-        return found.low, found.high
-
-    return bounds
 
 
 def slope(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -420,14 +341,15 @@ def open_after(found: Array) -> Array:
 
 def bounds_of_measured(one: Measured, people: drawn.Numbers, bootstrap: Bootstrap) -> Bounds:
     """`people`: whose each conversation is."""
-    found = one.interval(Drawn(people, None, bootstrap).resample(one.statistic, one.values))
+    at = Drawn(people, None, bootstrap)
+    found = (one.jackknife(at) if one.symmetric else at.resample(one.statistic, one.values)).interval()
     return float(one.to_scale(found.low)), float(one.to_scale(found.high))
 
 
 def tau_b(found_in: Callable[[Random, int], Array]) -> Callable[[Random, int, Bootstrap], Bounds]:
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         human, judge = found_in(random, count).T
-        return intervals.bounds_of_kendall(human, judge, Drawn(drawn.people(count), None, bootstrap))
+        return bounds_of_r(intervals.inference_of_kendall(human, judge, Drawn(drawn.people(count), None, bootstrap)))
 
     return bounds
 
@@ -436,19 +358,8 @@ def quadratic_kappa(middle: float) -> Callable[[Random, int, Bootstrap], Bounds]
     """Of whole scores, so Lin's coefficient too."""
 
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        _ccc, measured = intervals.concordance(*drawn.human_and_lenient_judge(random, count, middle).T)
+        measured = intervals.concordance(*drawn.human_and_lenient_judge(random, count, middle).T)
         return bounds_of_measured(measured, drawn.people(count), bootstrap)
-
-    return bounds
-
-
-def of_distance(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
-    """Of a judge who is more lenient than people."""
-
-    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        human, judge = drawn.human_and_judges(random, count).T
-        measured = {one.name: one for one in intervals.of_distance(human, judge + drawn.LENIENT)}
-        return bounds_of_measured(measured[name], drawn.people(count), bootstrap)
 
     return bounds
 
@@ -472,13 +383,20 @@ def of_repeated(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         scored = enumerate(drawn.human_and_judges(random, count).T)
         sides = [drawn.scored_again(random, scores, side) for side, scores in scored]
-        spreads = [
-            judge_gap.unit_sums(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
-            for scores in sides
-        ]
-        means = [scores.mean(axis=1) for scores in sides]
-        measured = {one.name: one for one in intervals.disattenuate(*means, spreads)}
-        return bounds_of_measured(measured[name], drawn.people(count), bootstrap)
+        people = drawn.people(count)
+        ceiling = Ceiling(
+            tuple(
+                reliability_of(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), None, people)
+                for scores in sides
+            )
+        )
+        moments = sum_by_cluster(pair_moments(*(scores.mean(axis=1) for scores in sides)), people)
+        found = (
+            ceiling.interval()
+            if name == "ceiling"
+            else ceiling.interval_of_corrected(lambda sums: np.tanh(fisher_z(sums)), moments)
+        )
+        return found.low, found.high
 
     return bounds
 
@@ -538,8 +456,6 @@ def from_draws(draws: int) -> dict[str, float]:
     last, ends = drawn.ended(random, people)
     of_arm = drawn.arm_scores(random, people)
     lenient = drawn.human_and_lenient_judge(random, people, MIDDLE)
-    strict = strict_and_lenient(random, draws // 6)
-    of_two = kappa.tables(strict[:, [0, -1]], LEVELS, np.zeros(len(strict), np.intp)).sum(axis=0)
     of_models = drawn.whole_scores_of_models(random, draws // len(drawn.MODELS))
     crowded = drawn.human_and_lenient_judge(random, people, drawn.CROWDED)
     return {
@@ -547,11 +463,6 @@ def from_draws(draws: int) -> dict[str, float]:
         "mean": float(of_arm.mean()),
         "alpha": counts_of(ratings).alpha("ordinal"),
         "ac2": gwet.agreement(counted_levels(ratings), gwet.quadratic(LEVELS)),
-        "percent": counts_of(ratings).percent_agreement(),
-        "fleiss": float(fleiss_kappa(counts_of(ratings).counts)),
-        "conger": kappa.conger(strict),
-        "cohen": kappa.kappa(of_two, kappa.nominal(LEVELS)),
-        "cohen-weighted": kappa.kappa(of_two, kappa.quadratic(LEVELS)),
         "kendall-scale": kendall(*pairs.T),
         "kappa-quadratic": concordance(*lenient.T),
         "kappa-quadratic-crowded": concordance(*crowded.T),
@@ -564,9 +475,14 @@ def from_draws(draws: int) -> dict[str, float]:
 
 
 FAMILIES = (
-    Family("r", "Pearson's r, normal scores", (20, 50, 100, 200), 1000, PLANTED_R, pearson),
-    Family("r-scale", "Pearson's r, scores of 1 to 5", (20, 50, 100, 200), 2000, 0.4217, pearson_on_scale),
-    Family("r-difference", "difference of two judges' r", (20, 50, 100), 3000, RAISED, difference_of_r),
+    Family("r", "Pearson's r, normal scores", (20, 50, 100, 200), 1000, PLANTED_R, pearson, OF_R, WANTED_OF_R),
+    Family(
+        "r-scale", "Pearson's r, scores of 1 to 5", (20, 50, 100, 200), 2000, 0.4217, pearson_on_scale, OF_R,
+        WANTED_OF_R,
+    ),
+    Family(
+        "r-difference", "difference of two judges' r", (20, 50, 100), 3000, RAISED, difference_of_r, OF_R, WANTED_OF_R
+    ),
     Family("mean", "mean of an arm, scores of 1 to 5", (12, 50, 100), 4000, 3.7429, arm_mean),
     Family("mean-mixed", "mean of an arm, mixed model of counsellors", (8, 50), 5000, 2.7, mixed_mean, OF_MIXED_MODELS),
     Family("d", "d_z of paired differences", (12, 50), 6000, PLANTED_D, paired_effect),
@@ -599,28 +515,6 @@ FAMILIES = (
         "r-difference-crossed", "difference of two judges' r, counsellors × arms", CROSSED, 18_000, RAISED,
         crossed_difference_of_r,
     ),
-    Family(
-        "condition", "worst case minus average of an arm, mixed model", PROFILES, 20_000, PLANTED_DROP,
-        condition_effect(OF_EACH_ARM[-1]), OF_MIXED_MODELS,
-    ),
-    Family(
-        "condition-gaps", "the same, one meeting in four missing", PROFILES, 21_000, PLANTED_DROP,
-        condition_effect(OF_EACH_ARM[-1], GAPS), OF_MIXED_MODELS,
-    ),
-    Family(
-        "interaction", "worst case minus average, one arm minus another", PROFILES, 22_000, PLANTED_INTERACTION,
-        condition_effect(OF_EACH_ARM[-1] - OF_EACH_ARM[0]), OF_MIXED_MODELS,
-    ),
-    Family(
-        "interaction-gaps", "the same, one meeting in four missing", PROFILES, 23_000, PLANTED_INTERACTION,
-        condition_effect(OF_EACH_ARM[-1] - OF_EACH_ARM[0], GAPS), OF_MIXED_MODELS,
-    ),
-    Family(
-        "interaction-f", "F of arm × condition, one meeting in four missing", PROFILES, 24_000, 0.0, interaction_test,
-        OF_MIXED_MODELS,
-    ),
-    Family("rmse", "root mean squared error of a judge", PEOPLE, 30_000, PLANTED_RMSE, of_distance("rmse")),
-    Family("limit", "upper limit of agreement", PEOPLE, 31_000, PLANTED_LIMIT, of_distance("upper_limit")),
     Family("system-r", "Pearson's r of five arms' means", PEOPLE, 41_000, 0.6, system_r(0.6)),
     Family("system-r-high", "the same, nearer to 1", PEOPLE, 42_000, 0.9, system_r(0.9)),
     Family(
@@ -655,12 +549,6 @@ FAMILIES = (
         "kappa-quadratic-crowded", "the same, two in three of them 5", PEOPLE, 57_000, 0.3346,
         quadratic_kappa(drawn.CROWDED),
     ),
-    Family("percent", "percent agreement, 3 raters", PEOPLE, 47_000, 0.3449, nominal(0)),
-    Family("fleiss", "Fleiss' kappa, 3 raters", PEOPLE, 48_000, 0.1622, nominal(1)),
-    Family("conger", "Conger's kappa, 3 raters", PEOPLE, 49_000, 0.1393, conger),
-    Family("cohen", "Cohen's kappa", PEOPLE, 50_000, 0.1171, kappa_of_two(kappa.nominal)),
-    Family("cohen-weighted", "weighted kappa of two raters", PEOPLE, 51_000, 0.4307, kappa_of_two(kappa.quadratic)),
-    Family("mac", "MAC, five models", PEOPLE, 52_000, PLANTED_MAC, agreement_of_models),
     Family(
         "kendall-w", "Kendall's W, five models, as mean correlation of two users", PEOPLE, 53_000, PLANTED_CONCORDANCE,
         agreement_of_ranks(drawn.users_and_models),
@@ -669,8 +557,6 @@ FAMILIES = (
         "kendall-w-scale", "the same, scores of 1 to 5", PEOPLE, 54_000, 0.2444,
         agreement_of_ranks(drawn.whole_scores_of_models),
     ),
-    Family("icc-arms-a1", "ICC(A,1) of five models that are drawn", PEOPLE, 55_000, 0.2, icc_of_models("icc_a_1")),
-    Family("icc-arms-c1", "ICC(C,1) of five models that are drawn", PEOPLE, 56_000, 1 / 3, icc_of_models("icc_c_1")),
     Family("win", "share of wins, raters × participants", JUDGED_BY, 19_000, PLANTED_WINS, wins),
 )  # fmt: skip
 CELLS = tuple(Cell(family, clusters) for family in FAMILIES for clusters in family.clusters)

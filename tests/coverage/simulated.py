@@ -17,7 +17,6 @@ OF_PEOPLE = 0.36  # share of people's levels in the variance
 ARM_MEAN = 3.8  # before scores are cut to the scale, whose upper end is then crowded
 RATERS, OF_RATERS, OF_ERROR = 4, 0.25, 0.75  # variances, that of targets is 1
 OF_LENIENCE = 0.25  # the part of OF_ERROR that a rater gives all conversations of a person
-STRICTNESS = np.array([-0.4, 0.0, 0.4])  # of three raters who stay
 MODELS = np.array([-0.3, -0.1, 0.0, 0.1, 0.3])
 OF_MODELS = 0.25  # variance of models that are drawn from others
 FURTHER = 2  # times as far apart as MODELS are models whose scores are whole
@@ -30,7 +29,6 @@ OF_COUNSELLORS, OF_ARMS = 0.25, 0.15  # shares in the variance of counsellors' o
 BETWEEN_ARMS = 0.8  # correlation of human and judge, of arms' levels
 MET = 0.5  # of the arms, by each counsellor; of the participants, by each rater
 OF_VERDICTS = 0.2, 0.4  # shares of raters and participants in the variance of a preference
-DROPS = np.array([-0.2, -0.4, -0.8])  # worst case minus average, of each arm
 PREFERENCE, TIE_BELOW = 0.4, 0.3  # its mean; no side is preferred where it is less than this from 0
 CROWDED = 4.8  # as ARM_MEAN, so that two in three scores stand at the upper end
 LENIENT = 0.3  # the judge minus people, on average
@@ -141,14 +139,11 @@ def ratings_of_people(random: Random, count: int, raters: int) -> Array:
     return np.asarray(levels_of_people(random, count)[:, np.newaxis] + strictness + lenience + errors)
 
 
-def second_ratings(
-    random: Random, count: int, each: int = 2, raters: int = 3, strictness: Array | float = 0.0
-) -> Array:
-    """Conversations × raters on the scale, `each` conversations of `count` people, whose levels differ. `strictness`:
-    of each rater, who stays."""
+def second_ratings(random: Random, count: int, each: int = 2, raters: int = 3) -> Array:
+    """Conversations × raters on the scale, `each` conversations of `count` people, whose levels differ."""
     of_people = np.sqrt(0.3) * random.normal(size=count)[people(count, each)]
     truth = of_people + np.sqrt(0.7) * random.normal(size=count * each)
-    return on_scale(truth[:, np.newaxis] + 0.9 * random.normal(size=(count * each, raters)) - strictness)
+    return on_scale(truth[:, np.newaxis] + 0.9 * random.normal(size=(count * each, raters)))
 
 
 def arm_scores(random: Random, count: int) -> Array:
@@ -179,26 +174,6 @@ def counsellors_and_arms(random: Random, counsellors: int) -> Array:
     """Counsellors × arms, as `users_and_models`, with counsellors who differ less and err more."""
     strictness = 0.6 * random.normal(size=(counsellors, 1))
     return np.asarray(3 + MODELS + strictness + 0.8 * random.normal(size=(counsellors, len(MODELS))))
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """`arms`, `worst`, `profiles`: of which arm, whether with the worst case (1 or 0) and with whom each score is."""
-
-    scores: Array
-    arms: Numbers
-    worst: Numbers
-    profiles: Numbers
-
-
-def conditions(random: Random, count: int, missing: float, drops: Array) -> Conditions:
-    """Profiles meet each arm in both conditions once, but for a share of these meetings that is missing by chance."""
-    profiles, arms, worst = (place.ravel() for place in np.indices((count, len(drops), 2)))
-    levels = 0.7 * random.normal(size=count)[profiles]
-    scores = 3 + drops[arms] * worst + levels + 0.8 * random.normal(size=len(arms))
-    there = random.random(len(arms)) >= missing
-    met = np.unique(profiles[there], return_inverse=True)[1]
-    return Conditions(scores[there], arms[there], worst[there], met)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ from tests.coverage.cells import (
     PLANTED_WINS,
     RAISED,
     USUAL,
+    WANTED,
     Cell,
     Family,
     from_draws,
 )
-from tests.coverage.run import WANTED, Counted, as_markdown, cell_of, count_all, count_span, merged, sum_of
+from tests.coverage.run import Counted, as_markdown, cell_of, count_all, count_span, merged, sum_of
 
 STUDIES, OF_MIXED_MODELS, REPLICATES = choose(usual=(30, 4, 200), full=(60, 10, 500))
 FOR_A_FAULT = 60  # studies that are enough to tell
@@ -33,7 +34,7 @@ def least(studies: int) -> float:
 
 @pytest.mark.parametrize("key", JUDGED)
 def test_intervals_hold_what_was_planted_as_often_as_chance_allows(key: str) -> None:
-    studies = STUDIES if cell_of(key).family.studies == USUAL else OF_MIXED_MODELS
+    studies = STUDIES if cell_of(key).family.studies >= USUAL else OF_MIXED_MODELS
     counted = count_span(key, 0, studies, REPLICATES)
     assert counted.without == 0
     assert counted.held >= least(studies)
@@ -70,12 +71,10 @@ def test_a_study_without_an_interval_is_counted_apart() -> None:
 
 @pytest.mark.parametrize(
     ("held", "missed", "verdict"),
-    [(1900, 100, "met"), (1855, 145, "met"), (1840, 160, "NOT MET"), (1950, 50, "NOT MET")],
+    [(1900, 100, "met"), (1881, 119, "met"), (1855, 145, "NOT MET"), (1930, 70, "NOT MET")],
 )
-def test_a_verdict_asks_whether_the_wilson_interval_meets_the_wanted_share(
-    held: int, missed: int, verdict: str
-) -> None:
-    # Wilson intervals: .939 to .959; .917 to .938; .908 to .931; .967 to .981.
+def test_a_verdict_asks_whether_the_coverage_itself_is_what_it_should_be(held: int, missed: int, verdict: str) -> None:
+    """Of r from .94 to .96; .950, .9405, .9275 and .965 here."""
     assert Counted("r-50", held, missed, 0).verdict() == verdict
     assert Counted("r-20", held, missed, 0).verdict() == "few clusters"
 
@@ -83,8 +82,9 @@ def test_a_verdict_asks_whether_the_wilson_interval_meets_the_wanted_share(
 def test_crossed_cells_are_judged_by_the_fewer_of_both_kinds() -> None:
     assert Counted("r-crossed-50x20", 1900, 100, 0).verdict() == "few clusters"
     assert Counted("r-crossed-50x50", 1900, 100, 0).verdict() == "met"
-    assert Counted("r-crossed-50x50", 1950, 50, 0).verdict() == "NOT MET"
-    assert Counted("r-crossed-50x50", 1840, 160, 0).verdict() == "NOT MET"
+    assert Counted("r-crossed-50x50", 1930, 70, 0).verdict() == "met"
+    assert Counted("r-crossed-50x50", 1950, 50, 0).verdict() == "outside"
+    assert Counted("r-crossed-50x50", 1840, 160, 0).verdict() == "outside"
 
 
 def test_cells_that_were_run_take_their_place_among_those_that_were_not() -> None:
@@ -112,6 +112,5 @@ def test_processes_count_what_one_would() -> None:
 
 def test_mixed_models_are_the_only_ones_with_fewer_studies() -> None:
     fewer = {family.key for family in FAMILIES if family.studies < USUAL}
-    of_conditions = {"condition", "condition-gaps", "interaction", "interaction-gaps", "interaction-f"}
     of_gaps = {"icc-gaps", "icc-clustered-gaps-c1", "icc-clustered-gaps-a1"}
-    assert fewer == {"mean-mixed", "slope", *of_gaps, *of_conditions}
+    assert fewer == {"mean-mixed", "slope", *of_gaps}

@@ -371,3 +371,70 @@ class TestRisk:
         assert "die" not in turn.reply
         room.refresh_from_db()
         assert room.end_reason == EndReason.SAFETY
+
+
+# The team lets a conversation rest
+
+
+def test_suspended_conversation_takes_no_message_until_it_goes_on():
+    room = conversation()
+    answer(say(room))
+    [told] = chat.suspend(room.pk).frames
+    assert (told.type, told.by, told.next) == ("pause", "team", "/study/")
+    for act in (lambda: say(room), lambda: chat.end(room.pk, early=True)):
+        with pytest.raises(ChatRefused) as refusal:
+            act()
+        assert refusal.value.code == "paused"
+    assert chat.missed_after(room.pk, 0).frames[-1] == told
+
+    chat.unsuspend(room.pk)
+    assert chat.missed_after(room.pk, told.seq).frames == []
+    assert say(room).turn == 2
+
+
+def test_reply_that_is_under_way_comes_before_the_conversation_rests():
+    room = conversation()
+    taken = say(room)
+    assert chat.suspend(room.pk).frames == ()
+    assert [frame.type for frame in chat.missed_after(room.pk, 0).frames] == ["message"]
+    shown = answer(taken)
+    assert [frame.type for frame in shown] == ["reply", "pause"]
+    assert shown[0].seq < shown[1].seq
+
+
+def test_reply_that_fails_while_the_conversation_rests_is_asked_again_when_it_goes_on():
+    room = conversation()
+    taken = say(room)
+    chat.suspend(room.pk)
+    [told] = chat.give_up(taken.assignment, ProviderError("server_error", "busy"))
+    assert (told.type, told.by) == ("pause", "team")
+    assert chat.retry(room.pk, owner=ME) is None
+    chat.unsuspend(room.pk)
+    assert [frame.type for frame in chat.missed_after(room.pk, 0).frames] == ["message", "failed"]
+    assert chat.retry(room.pk, owner=ME) is not None
+
+
+def test_rating_that_is_due_stays_due_while_the_conversation_rests():
+    room = conversation(pause_after=[1])
+    taken = say(room)
+    chat.suspend(room.pk)
+    assert answer(taken)[-1].by is None
+    chat.unsuspend(room.pk)
+    room.refresh_from_db()
+    assert room.status == Status.PAUSED
+
+
+@pytest.mark.parametrize(("passed", "under_way"), [(timedelta(0), True), (chat.LEASE * 2, False)])
+def test_reply_is_under_way_as_long_as_a_process_fetches_it(passed, under_way):
+    room = conversation()
+    assert not chat.is_reply_under_way(room.pk)
+    say(room)
+    Turn.objects.update(lease_until=datetime.now(UTC) + chat.LEASE - passed)
+    assert chat.is_reply_under_way(room.pk) is under_way
+
+
+def test_sockets_are_told_once_that_a_conversation_was_ended_from_outside():
+    room = conversation()
+    [told] = chat.stop(room.pk, EndReason.WITHDRAWN).frames
+    assert told.type == "closed"
+    assert chat.stop(room.pk, EndReason.SAFETY).frames == ()

@@ -7,11 +7,12 @@ import uuid
 from dataclasses import asdict
 
 import pytest
+from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from dialogue import access, chat, frames, pacing, replies
 from dialogue.consumers import ChatConsumer
@@ -574,4 +575,38 @@ async def test_recorded_reply_is_played_at_its_attempt_and_no_server_is_asked(tm
     assert (await until(socket, "reply", "failed"))[-1]["text"] == "Tell me more."
     calls = [(call.kind, call.status, call.total_ms) async for call in Call.objects.order_by("pk")]
     assert calls == [("recorded", "server_error", None), ("recorded", "ok", 7)]
+    await socket.disconnect()
+
+
+async def test_socket_is_told_by_the_page_of_the_team_that_its_conversation_rests(answers):
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    await until(socket, "reply")
+    in_thread_of_a_page = sync_to_async(suspend_and_tell, thread_sensitive=False)
+    await in_thread_of_a_page(conversation.pk)
+    [told] = await until(socket, "pause")
+    assert (told["by"], told["turn"]) == ("team", 1)
+    await socket.send_json_to(message())
+    assert (await until(socket, "error"))[-1]["code"] == "paused"
+    await socket.disconnect()
+
+
+def suspend_and_tell(conversation):
+    try:
+        replies.tell_sockets([chat.suspend(conversation)])
+    finally:
+        connection.close()
+
+
+async def test_sockets_of_other_processes_read_that_their_conversation_rests(answers, settings):
+    settings.SINGLE_PROCESS = False
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    await until(socket, "reply")
+    notice = await database_sync_to_async(chat.suspend)(conversation.pk)
+    told = {"type": "conversation.changed", "owner": "another process"}
+    await get_channel_layer().group_send(replies.group(notice.code), told)
+    assert (await until(socket, "pause"))[-1]["by"] == "team"
     await socket.disconnect()

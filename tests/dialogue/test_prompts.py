@@ -57,7 +57,7 @@ def test_words_of_a_person_are_never_a_placeholder() -> None:
     standing = StandingText("mine", "{dialogue}|{scope}|{items}|{profile}|{inner_states}")
     texts = judge_messages(TURNS, ITEMS, language="en", scope="SCOPE", standing=standing)
     assert texts[0].text.count("SCOPE") == 1
-    assert "{scope} and </dialogue>" in texts[0].text
+    assert "{scope} and (/dialogue)" in texts[0].text
 
 
 def test_repairs_and_reminders_find_the_form_whatever_the_text_says() -> None:

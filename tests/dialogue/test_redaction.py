@@ -1,11 +1,15 @@
 """What tells who somebody is goes, and everything else stays as it was."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.redaction import Redaction, get_stand_ins, mark_version, redact
+from dialogue.redaction import Redaction, get_stand_ins, mark_version, redact, redact_message
 
 SENTENCES = ("I told her {} and went home.", "{}", "我跟她说过{}，然后就回家了。", "（{}）", "First.\n  {}\n\nThen.")
 STAND_INS = {language: set(words.values()) for language, words in get_stand_ins().items()}
@@ -105,3 +109,36 @@ def test_counts_are_of_all_that_one_prompt_shows() -> None:
 def test_version_tells_of_a_prompt_that_was_changed() -> None:
     assert mark_version("judge.en/1", {}) == "judge.en/1"
     assert mark_version("judge.en/1~padding/1.1", {"name": 2}) == "judge.en/1~padding/1.1~redacted/1"
+
+
+OF_OURS = json.loads(Path(__file__).with_name("redaction_sentences.json").read_text(encoding="utf-8"))
+
+
+def is_right(case: dict[str, Any]) -> bool:
+    """Return whether all that identifies has gone, or nothing where nothing identifies."""
+    text, _ = redact_message(case["text"])
+    return not any(part in text for part in case["gone"]) if case["gone"] else text == case["text"]
+
+
+@pytest.mark.parametrize(
+    ("language", "right"),
+    [
+        ("en", {"email": 10, "phone": 15, "address": 14, "name": 37, "none": 20}),
+        ("zh", {"email": 10, "phone": 15, "address": 15, "name": 32, "none": 20}),
+    ],
+)
+def test_200_sentences_are_masked_as_well_as_the_docs_say(language: str, right: dict[str, int]) -> None:
+    cases = OF_OURS[language]
+    assert len(cases) == 100
+    found = {kind: sum(is_right(case) for case in cases if case["kind"] == kind) for kind in right}
+    print(f"{language}: {found}")
+    assert all(found[kind] >= least for kind, least in right.items())
+
+
+def test_chinese_names_are_found_as_often_as_the_docs_say() -> None:
+    text = Path(__file__).with_name("redaction_chinese_names.json").read_text(encoding="utf-8")
+    cases = json.loads(text)["zh"]
+    found = {kind: sum(is_right(case) for case in cases if case["kind"] == kind) for kind in ("name", "none")}
+    print(found)
+    assert len(cases) == 120
+    assert (found["name"] >= 42, found["none"]) == (True, 60)

@@ -28,6 +28,7 @@ from dialogue.schema import (
     about,
     check,
     check_unlike,
+    check_variable,
 )
 
 
@@ -87,6 +88,13 @@ FAULTS = [
     (
         {"key": "sk-123"},
         ["key: must be the name of an environment variable (capitals, digits, _), never the key"],
+    ),
+    *(
+        (
+            {"key": name},
+            ["key: is a secret of emostudy's own and is sent to nobody: name the variable of the provider's key"],
+        )
+        for name in ("SECRET_KEY", "DATABASE_URL_FILE", "METRICS_TOKEN")
     ),
     ({"notes": "x"}, ["notes: must be a list"]),
     ({"notes": ["x", 1]}, ["notes[2]: must be text"]),
@@ -216,3 +224,11 @@ def test_file_that_is_not_utf_8_or_too_large_or_away_is_one_fault(tmp_path: Any)
         read_bytes(file, limit=2_000_000)
     with pytest.raises(DocumentError, match=r"b\.toml: cannot be read: No such file or directory$"):
         read_bytes(tmp_path / "b.toml", limit=100)
+
+
+def test_key_that_the_server_does_not_let_a_study_name_is_a_fault(monkeypatch):
+    monkeypatch.setenv("MODEL_KEYS", "LAB_KEY,FIRM_KEY")
+    assert check_variable("FIRM_KEY") == "FIRM_KEY"
+    assert check_variable("") == ""
+    with pytest.raises(ValueError, match="is none of the variables that this server lets a study name"):
+        check_variable("HOME")

@@ -346,7 +346,7 @@ async def test_turns_before_the_message_are_told_to_a_chat_model(answers, url):
     last = (await safety_calls())[-1]
     told = last.request[-1]["text"]
     assert told == (
-        "<earlier>\nPerson: first ‹/message› words\nPartner: Hello.\n</earlier>\n<message>second words</message>"
+        "<earlier>\nPerson: first (/message) words\nPartner: Hello.\n</earlier>\n<message>second words</message>"
     )
     assert last.prompt_version.endswith("prompt 1")
     assert (last.status, last.error) == ("ok", "")

@@ -33,7 +33,7 @@ def asked(server: str) -> list[Any]:
 
 
 @database_sync_to_async
-def room_at(server: str, prompt: str = "", **fields: str) -> Conversation:
+def room_at(server: str, prompt: str = "", **fields: Any) -> Conversation:
     supporter = Supporter.frozen(kind="openai_compatible", model="say:Go%20on.", base_url=server, prompt=prompt)
     return Conversation.objects.create(supporter=supporter, unpaced=True, **fields)
 
@@ -84,3 +84,25 @@ async def test_supporter_that_is_to_speak_first_is_asked_with_its_prompt_and_the
     assert conversation.is_opening_due()
     conversation.opening = "Hi."
     assert not conversation.is_opening_due()
+
+
+async def test_supporter_is_sent_no_names_and_numbers_where_the_study_says_so(server: str) -> None:
+    conversation = await room_at(server, "Be kind.\n\n{profile}", redacts=True, profile="Contact: a@b.org")
+    socket = await opened(conversation)
+    for text in ("I'm Yusuf.", "Call 07700 900123."):
+        await socket.send_json_to(message(text))
+        await until(socket, "reply")
+    await socket.disconnect()
+
+    assert asked(server)[-1] == [
+        {"role": "system", "content": "Be kind.\n\nContact: [e-mail address]"},
+        {"role": "user", "content": "I'm [name]."},
+        {"role": "assistant", "content": "Go on."},
+        {"role": "user", "content": "Call [number]."},
+    ]
+    assert await stored_texts(conversation) == ["I'm Yusuf.", "Call 07700 900123."]
+
+
+@database_sync_to_async
+def stored_texts(conversation: Conversation) -> list[str]:
+    return list(conversation.turns.order_by("number").values_list("text", flat=True))

@@ -25,7 +25,7 @@ from tests.studies.care.servers import Box, mail_server
 AT_ONCE = 2  # stories
 LATEST = 0.6  # seconds from the frame that says that the message is stored to the kill
 PATIENCE = 60.0  # seconds from the restart to the mail
-AFTERWARDS = 8.0  # seconds in which no second mail may come; the clock of alarms looks every five
+AFTERWARDS = 8.0  # seconds in which no second mail may come; the clock looks every five
 FIRST, SECOND = "ann@example.org", "ben@example.org"
 COME_IN = """
 import json
@@ -35,6 +35,7 @@ from studies.models import Study
 from studies.models.participation import Status
 from studies.participation import enrolment, progress
 call_command("load_study", "__FILE__", verbosity=0)
+Study.objects.update(stage="open")
 person, token = enrolment.invite(Study.objects.get(key="alarms"))
 enrolment.begin(person)
 person.language = "en"

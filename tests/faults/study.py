@@ -22,6 +22,7 @@ from tests.factories import acknowledged_drill
 people, studies = {}, json.loads(pathlib.Path(__FILE__).read_text())
 for key, study in studies.items():
     call_command("load_study", study["file"], verbosity=0)
+    Study.objects.update(stage="open")
     acknowledged_drill(Study.objects.get(key=key))  # before real people may come
     for seed in study["seeds"]:
         # For test people replies are shown as they come.

@@ -22,6 +22,8 @@ LOOKS = (
     *(("GET", path) for path in ("/", "/help/", "/help/?country=CN", "/pause/", "/leave/")),
     *(("GET", path) for path in ("/study/role/", "/study/flag/", "/study/played/", "/study/step-out/")),
     *(("GET", path) for path in ("/study/care/", "/study/safe/", "/study/unsafe/", "/study/where/")),
+    ("GET", "/study/ask/"),
+    *(("GET", f"/study/my-data/{page}") for page in ("", "read/", "my-data.json", "receipt/none/")),
     *((method, "/study/") for method in ("HEAD", "OPTIONS", "DELETE")),
 )
 POSTS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -39,6 +41,7 @@ POSTS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/study/check/", {"answer": "yes"}),
     ("/study/where/", {"where": "here"}),
     ("/study/whose/", {"answer": "role"}),
+    ("/study/ask/", {"text": ""}),
     ("/leave/", {}),
 )
 JUNK = ("", "no json", "[1]", "null", '{"type":"nothing"}', '{"type":"resume","after":-1}', '{"type":"message","id":1}')

@@ -27,6 +27,7 @@ from studies.models import Study
 from tests.factories import acknowledged_drill
 for path in {studies!r}:
     call_command("load_study", path, verbosity=0)
+    Study.objects.update(stage="open")
     study = Study.objects.order_by("pk").last()
     acknowledged_drill(study)  # before real people may come
     spec = study.current().spec()
@@ -46,6 +47,13 @@ for name, key, track, language, place in {people!r}:
         person.position += 1
         person.save()
     print("person", name, person.code, token)
+"""
+PAUSE = """
+from django.contrib.auth.models import User
+from studies.models import Participation
+from studies.participation import board_acts
+person = Participation.objects.get(code={code!r})
+board_acts.pause_person(person, by=User.objects.first(), reason="A test needs it.")
 """
 
 
@@ -72,6 +80,8 @@ STRANGERS = (
     Who("waiting", "rooms", "participant", "zh", "in_review"),
     Who("declined", "rooms", "participant", "en", "screened_out"),
     Who("late", "rooms", "counsellor", "zh", "timed_out"),
+    Who("ended", "rooms", "participant", "zh", "ended"),
+    Who("resting", "rooms", "participant", "en", "chat"),
 )
 # They read what the prowlers have said.
 REVIEWERS = (Who("reviewer1", "rooms", "reviewer", "zh"), Who("reviewer2", "halls", "reviewer", "en"))
@@ -288,12 +298,23 @@ async def play_and_leave(world: World, someone: Stranger) -> None:
     await someone.post(page, "/leave/", choice="keep")
 
 
+async def be_paused(world: World, someone: Stranger) -> None:
+    """Paused by the team in the middle of a conversation."""
+    page = await someone.come_in(world.link(someone.name))
+    await someone.say(page, "I feel low since the move.")
+    paused = world.server.manage("shell", "-c", PAUSE.format(code=world.code(someone.name)))
+    assert paused.returncode == 0, paused.stderr[-3000:]
+    await someone.look("/study/")
+    await someone.say(page, "Is anybody there?")
+
+
 ACTS: dict[str, Act] = {
+    "resting": be_paused,
     "anybody": look_around,
     "endangered": be_held_and_leave,
     "stopped": be_stopped,
     "playing": play_and_leave,
-    **dict.fromkeys(("waiting", "declined", "late"), only_look),
+    **dict.fromkeys(("waiting", "declined", "late", "ended"), only_look),
 }
 
 

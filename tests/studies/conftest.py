@@ -20,7 +20,7 @@ def study() -> Study:
 @pytest.fixture
 def desk() -> Client:
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 

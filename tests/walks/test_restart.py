@@ -13,7 +13,7 @@ import pytest
 
 from tests.llm_server import running
 from tests.server import Server, come_in, serving
-from tests.walks.test_whole_chain import done, study_file
+from tests.walks.test_whole_chain import study_file
 
 INVITE = """
 from studies.participation.enrolment import invite, begin, draw_order
@@ -69,7 +69,7 @@ async def chat_over_an_end(
 @pytest.mark.parametrize("end", [Server.kill9, Server.stop])
 def test_reply_comes_after_the_server_ended_in_the_middle_of_it(tmp_path: Path, end: Callable[[Server], None]) -> None:
     with running() as url, serving(tmp_path) as server:
-        done(server, "load_study", str(slow_study(tmp_path, url)))
+        server.load_open(slow_study(tmp_path, url))
         told = server.manage("shell", "-c", INVITE)
         token = re.search(r"^token (\S+)$", told.stdout, re.MULTILINE)[1]
         before, after = asyncio.run(chat_over_an_end(server, token, partial(end, server)))

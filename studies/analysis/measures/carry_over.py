@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve  # noqa: TID253
 from scipy.optimize import minimize_scalar  # noqa: TID253
-from scipy.stats import chi2, f, t  # noqa: TID253
+from scipy.stats import f, t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures.mixed import MOST
@@ -27,13 +27,6 @@ class Effect:
     estimate: float
     low: float
     high: float
-    p: float
-
-
-@dataclass(frozen=True)
-class LikelihoodRatio:
-    statistic: float
-    df: int
     p: float
 
 
@@ -112,18 +105,17 @@ class Model:
             of_fixed=float(2 * np.log(np.diag(factor[0])).sum()),
         )
 
-    def deviance(self, relative: float, *, restricted: bool) -> float:
-        """Return -2 log likelihood, or REML's if `restricted`."""
+    def deviance(self, relative: float) -> float:
+        """Return -2 log restricted likelihood."""
         solved = self.solve(relative)
-        n = len(self.scores) - (self.fixed.shape[1] if restricted else 0)
-        more = solved.of_fixed if restricted else 0.0
-        return float(n * (np.log(2 * np.pi * solved.squares / n) + 1) + solved.of_users + more)
+        n = len(self.scores) - self.fixed.shape[1]
+        return float(n * (np.log(2 * np.pi * solved.squares / n) + 1) + solved.of_users + solved.of_fixed)
 
-    def least_deviance_ratio(self, *, restricted: bool) -> float:
+    def least_deviance_ratio(self) -> float:
         """Return the relative standard deviation at which the deviance is least."""
 
         def of(turned: float) -> float:
-            return self.deviance(turned / (1 - turned), restricted=restricted)
+            return self.deviance(turned / (1 - turned))
 
         # It has no upper bound; turned, it lies between 0 and 1.
         found = minimize_scalar(of, bounds=(0, MOST / (1 + MOST)), method="bounded", options={"xatol": 1e-10})
@@ -159,22 +151,6 @@ class Fit:
 def fit(model: Model) -> Fit:
     """Fit the model by REML. Raises `Undefined` where no error is left."""
     df = model.freedom()
-    solved = model.solve(model.least_deviance_ratio(restricted=True))
+    solved = model.solve(model.least_deviance_ratio())
     residual = solved.squares / (len(model.scores) - model.fixed.shape[1])
     return Fit(solved.coefficients, solved.covariance * residual, df)
-
-
-def likelihood_ratio(model: Model, columns: int) -> LikelihoodRatio:
-    """Test whether the first `columns` of the fixed part suffice.
-
-    Both models are fitted by maximum likelihood, because restricted likelihoods of different fixed parts cannot be
-    compared (Pinheiro & Bates 2000, Mixed-Effects Models in S and S-PLUS, section 2.4.2). Raises `Undefined` where no
-    error is left.
-    """
-    model.freedom()
-    without = Model(model.scores, model.fixed[:, :columns], model.users)
-    less, more = (
-        one.deviance(one.least_deviance_ratio(restricted=False), restricted=False) for one in (without, model)
-    )
-    df = model.fixed.shape[1] - columns
-    return LikelihoodRatio(less - more, df, float(chi2.sf(less - more, df)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit  # noqa: TID253
 from scipy.stats import t as student_t  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, Interval, Statistic, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.measures.variance import (
     ROUNDING,
     FittedComponents,
@@ -27,7 +27,6 @@ from studies.analysis.measures.variance import (
     mean_squares,
     spearman_brown,
 )
-from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 Numbers = NDArray[np.intp]
@@ -67,24 +66,6 @@ class Jackknife:
         return np.asarray(normal / np.sqrt(random.chisquare(self.freedom, (count, 1)) / self.freedom))
 
 
-def jackknife_interval(statistic: Statistic, sums: Array) -> Interval:
-    """Return the 95 % jackknife interval of any statistic of sums, around its estimate.
-
-    `sums`: one row per cluster. Raises `Undefined` with fewer than two clusters, or where the statistic does not exist
-    without one of them.
-    """
-    if len(sums) < 2:
-        raise Undefined("under_two_clusters")
-    total = sums.sum(axis=0)
-    left_out = statistic(total - sums)
-    if not np.isfinite(left_out).all():
-        raise Undefined("undefined_without_cluster")
-    if np.ptp(left_out) < ROUNDING:
-        raise Undefined("resamples_alike")
-    estimate, half = float(statistic(total)), Jackknife(left_out[:, np.newaxis]).half(np.ones(1))
-    return Interval(estimate - half, estimate + half, Note("jackknife"))
-
-
 def _require_clusters(clusters: Numbers) -> None:
     if clusters.max() < 1:
         raise Undefined("under_two_clusters")
@@ -102,7 +83,7 @@ def two_way(forms: dict[str, Icc], scores: Array, clusters: Numbers, bootstrap: 
     _require_clusters(clusters)
     raters = scores.shape[1]
     squares = mean_squares(scores)
-    sums = sum_by_cluster(_sums(scores - scores.mean()), clusters)
+    sums = sum_by_cluster(target_sums(scores - scores.mean()), clusters)
     between, within, residual = _squares_of(sums.sum(axis=0) - sums)
     bounds = bounds_of_ratio(*_ratio_bounds(squares.targets, squares.within, between, within), raters, "1")
     bounds |= bounds_of_ratio(*_ratio_bounds(squares.targets, squares.residual, between, residual), raters, "c")
@@ -114,12 +95,19 @@ def two_way(forms: dict[str, Icc], scores: Array, clusters: Numbers, bootstrap: 
     return {name: Icc(icc.estimate, *bounds[name]) for name, icc in forms.items()}
 
 
-def _sums(scores: Array) -> Array:
+def target_sums(scores: Array) -> Array:
     """Return the terms that `_squares_of` sums: targets × (1, mean, its square, squares within, score of
     each rater)."""
     means = scores.mean(axis=1)
     within = ((scores - means[:, np.newaxis]) ** 2).sum(axis=1)
     return np.column_stack([np.ones_like(means), means, means**2, within, scores])
+
+
+def consistency_of_mean(sums: Array) -> Array:
+    """Return ICC(C,k), from rows of sums of `target_sums`; nan where the targets do not differ."""
+    between, _within, residual = _squares_of(sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(between > ROUNDING, 1 - residual / between, np.nan))
 
 
 def _squares_of(sums: Array) -> tuple[Array, Array, Array]:

@@ -9,10 +9,10 @@ from typing import Literal
 import krippendorff  # noqa: TID253
 import numpy as np
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, ResampledTogether, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cluster
 from studies.analysis.rows import Undefined
 
-Level = Literal["ordinal", "interval"]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
 _EXACT = 1e-12
 MOST_LEVELS = 60  # above, a resample's levels × levels tables would fill the memory
 
@@ -33,6 +33,7 @@ class Counts:
 
     def alpha(self, level: Level) -> float:
         self.require_variation()
+        _check(self.levels, level)
         return float(krippendorff.alpha(value_counts=self.counts, value_domain=self.levels, level_of_measurement=level))
 
     def percent_agreement(self) -> float:
@@ -49,11 +50,24 @@ class Counts:
 
     def resample_alpha(self, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> Resampled:
         """Resample alpha; `clusters`: the cluster of each unit, numbered from 0 without gaps."""
+        _check(self.levels, level)
         return bootstrap.resample(lambda rows: alpha_from_sums(rows, self.levels, level), self._sums(clusters))
 
-    def resample_nominal(self, clusters: np.ndarray, bootstrap: Bootstrap) -> ResampledTogether:
-        """Resample the share of agreeing pairs and, if all units have the same number of ratings, Fleiss' kappa."""
-        return bootstrap.resample_together(lambda rows: nominal_from_sums(rows, len(self.levels)), self._sums(clusters))
+    def error_of_fleiss(self, clusters: np.ndarray) -> float:
+        """Return the standard error of Fleiss' kappa by the delta method, the sums of clusters being independent.
+
+        Where each unit is a cluster of its own it is that of Schouten (1982, doi 10.1002/bimj.4710240807) and Gwet
+        (2008). `clusters`: the cluster of each unit, numbered from 0 without gaps; all units have as many ratings.
+        """
+        self.require_variation()
+        sizes = self.counts.sum(axis=1)
+        shares = self.counts / sizes[:, np.newaxis]
+        agreed = (self.counts * (self.counts - 1)).sum(axis=1) / (sizes * (sizes - 1))
+        means = shares.mean(axis=0)
+        chance, disagreed = float((means**2).sum()), 1 - float(agreed.mean())
+        moved = 2 * (shares - means) @ means
+        influence = (agreed - agreed.mean()) / (1 - chance) - disagreed * moved / (1 - chance) ** 2
+        return error_of_mean(influence, clusters)
 
     def _sums(self, clusters: np.ndarray) -> Array:
         """Return clusters × flattened coincidences."""
@@ -71,19 +85,10 @@ def counts(scores: Array, units: np.ndarray) -> Counts:
     return Counts(table.astype(np.float64), levels)
 
 
-def nominal_from_sums(sums: Array, levels: int) -> Array:
-    """Return the share of agreeing pairs and Fleiss' kappa: (…, flattened coincidences) → (…, 2).
-
-    Kappa follows from this share and the shares of the levels (Fleiss 1971, doi 10.1037/h0031619); nan where only one
-    level is left.
-    """
-    coincidences = sums.reshape(*sums.shape[:-1], levels, levels)
-    marginals = coincidences.sum(axis=-1)
-    total = marginals.sum(axis=-1)
-    agreed = np.trace(coincidences, axis1=-2, axis2=-1) / total
-    chance = ((marginals / total[..., np.newaxis]) ** 2).sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.stack([agreed, np.where(chance < 1 - _EXACT, (agreed - chance) / (1 - chance), np.nan)], axis=-1)
+def error_of_mean(influence: Array, clusters: np.ndarray) -> float:
+    """Return the standard error of a coefficient that moves by the mean of `influence`, one value for each unit."""
+    of_clusters = np.bincount(clusters, weights=influence)
+    return float(np.sqrt((of_clusters**2).sum()) / len(influence))
 
 
 def alpha_from_sums(sums: Array, levels: Array, level: Level) -> Array:
@@ -91,10 +96,26 @@ def alpha_from_sums(sums: Array, levels: Array, level: Level) -> Array:
     coincidences = sums.reshape(*sums.shape[:-1], len(levels), len(levels))
     marginals = coincidences.sum(axis=-1)
     total = marginals.sum(axis=-1)
-    # The ordinal distance of two levels is that of their midpoints on the cumulated counts.
-    places = np.cumsum(marginals, axis=-1) - marginals / 2 if level == "ordinal" else levels
-    distances = (places[..., :, np.newaxis] - places[..., np.newaxis, :]) ** 2
+    distances = _distances(marginals, levels, level)
     observed = (coincidences * distances).sum(axis=(-1, -2))
     expected = (marginals[..., :, np.newaxis] * marginals[..., np.newaxis, :] * distances).sum(axis=(-1, -2))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(expected > 0, 1 - (total - 1) * observed / expected, np.nan)
+
+
+def _distances(marginals: Array, levels: Array, level: Level) -> Array:
+    """Return the squared distance of each two levels; ordinal ones depend on how often each was given."""
+    if level == "nominal":
+        return 1 - np.eye(len(levels))
+    # The ordinal distance of two levels is that of their midpoints on the cumulated counts.
+    places = np.cumsum(marginals, axis=-1) - marginals / 2 if level == "ordinal" else levels
+    apart = places[..., :, np.newaxis] - places[..., np.newaxis, :]
+    if level == "ratio":
+        together = levels[:, np.newaxis] + levels
+        apart = np.divide(apart, together, out=np.zeros_like(apart), where=together > 0)
+    return np.asarray(apart**2)
+
+
+def _check(levels: Array, level: Level) -> None:
+    if level == "ratio" and levels.min() < 0:
+        raise Undefined("not_a_ratio_scale")

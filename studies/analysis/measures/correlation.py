@@ -23,7 +23,7 @@ def pearson(human: Array, judge: Array) -> float:
 
 
 def spearman(human: Array, judge: Array) -> float:
-    return _coefficient(stats.spearmanr, human, judge)
+    return _coefficient(stats.spearmanr, level(human), level(judge))
 
 
 def refuse_perfect(rho: float) -> None:
@@ -32,15 +32,16 @@ def refuse_perfect(rho: float) -> None:
         raise Undefined("orders_the_same")
 
 
-def bonett_wright(rho: float, rows: int) -> Interval:
-    """Return the 95 % interval of Spearman's coefficient of independent rows, on Fisher's z (Bonett & Wright 2000, doi
-    10.1007/BF02294183)."""
+def bonett_wright(rho: float, rows: int) -> tuple[Interval, float]:
+    """Return the 95 % interval of Spearman's coefficient of independent rows, and its two-sided p from the same error,
+    on Fisher's z (Bonett & Wright 2000, doi 10.1007/BF02294183)."""
     refuse_perfect(rho)
     if rows < 4:
         raise Undefined("under_four_rows")
-    half = stats.norm.ppf(_TAIL) * np.sqrt((1 + rho**2 / 2) / (rows - 3))
+    error = np.sqrt((1 + rho**2 / 2) / (rows - 3))
+    half = stats.norm.ppf(_TAIL) * error
     low, high = (float(np.tanh(np.arctanh(rho) + move)) for move in (-half, half))
-    return Interval(low, high, Note("bonett_wright"))
+    return Interval(low, high, Note("bonett_wright")), float(2 * stats.norm.sf(abs(np.arctanh(rho)) / error))
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,14 @@ class ScorePairs:
         return z
 
 
+def level(scores: Array) -> Array:
+    """Return the scores with equal means as equal numbers, however they were added up: they share a rank."""
+    return np.asarray(np.round(scores, _DECIMALS))
+
+
 def score_pairs(human: Array, judge: Array) -> ScorePairs:
     """Return the distinct pairs of scores. Raises `Undefined` with more than MOST_PAIRS different pairs."""
-    places = [np.unique(scores, return_inverse=True)[1] for scores in (human, judge)]
+    places = [np.unique(level(scores), return_inverse=True)[1] for scores in (human, judge)]
     pairs, of_row = np.unique(np.column_stack(places), axis=0, return_inverse=True)
     if len(pairs) > MOST_PAIRS:
         raise Undefined("too_many_pairs_of_scores", most=MOST_PAIRS)
@@ -117,7 +123,7 @@ def _ranking(places: NDArray[np.intp]) -> Callable[[Array], Array]:
 
 def kendall(human: Array, judge: Array) -> float:
     """Return Kendall's tau-b."""
-    return _coefficient(stats.kendalltau, human, judge)
+    return _coefficient(stats.kendalltau, level(human), level(judge))
 
 
 @dataclass(frozen=True)

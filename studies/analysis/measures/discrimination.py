@@ -18,11 +18,9 @@ held it in 71 to 91 %. BCa of the corrected ratio held it in 74 to 94 % of all.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import f as f_distribution  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, Interval
-from studies.analysis.measures import mixed
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Undefined
 
@@ -54,7 +52,8 @@ class MeanSquares:
         return np.asarray(explained / self.within)
 
     def agreement(self) -> float:
-        return agreement_of(float(self.separation()))
+        separation = float(self.separation())
+        return separation / (1 + separation)
 
     def f_oneway(self) -> float:
         """Return the textbook's one-way F; it is U / (U - 1) times that of equation 13."""
@@ -63,9 +62,6 @@ class MeanSquares:
     def f_eq13(self) -> float:
         """Return equation 13 as printed, in which the variance within is divided by U - 1 once more."""
         return float(self.between / self.within * (self.users - 1) / self.users)
-
-    def p_oneway(self) -> float:
-        return float(f_distribution.sf(self.f_oneway(), self.models - 1, self.models * (self.users - 1)))
 
     def f_repeated(self) -> float:
         """Return the repeated-measures F: the same users with every model."""
@@ -91,11 +87,6 @@ class MeanSquares:
         if not of_all:
             raise Undefined("no_positive_variance")
         return float((self.between - self.error) / of_all)
-
-
-def agreement_of(separation: float) -> float:
-    """Return MAC, equation 12: MSR / (1 + MSR), so it carries no other information than MSR."""
-    return separation / (1 + separation)
 
 
 def mean_squares(scores: Array) -> MeanSquares:
@@ -182,32 +173,3 @@ def greenhouse_geisser(scores: Array) -> float:
     if spread <= _ROUNDING * float((covariance**2).sum()):
         raise Undefined("nothing_beside_users_and_models")
     return float(np.trace(centred) ** 2 / spread)
-
-
-def separation_by_components(scores: Array) -> float:
-    """Return the variance of the models over that of users and error, of score ~ 1 + (1 | model) + (1 | user) by REML.
-
-    `scores`: users × models, nan where a user did not meet a model; each row and column has a score. The models count
-    as a sample of many, so the variance between them is divided by M - 1; MSR divides by M.
-    """
-    met = np.isfinite(scores)
-    given = scores[met]
-    if len(given) < scores.shape[1] + 3:
-        raise Undefined("too_few_scores_for_model")
-    if np.ptp(given) == 0:
-        raise Undefined("scores_alike")
-    deviations = _deviations(met, given)
-    if max(deviations.values()) > mixed.MOST / 2:
-        raise Undefined("error_variance_is_zero")
-    return deviations["model"] ** 2 / (deviations.get("user", 0.0) ** 2 + 1)
-
-
-def _deviations(met: NDArray[np.bool_], given: Array) -> dict[str, float]:
-    """Return standard deviations over that of the error.
-
-    The users' is left out if they met one model each, because it cannot be distinguished from the error.
-    """
-    user, model = np.nonzero(met)
-    terms = {"user": user, "model": model} if met.sum(axis=1).max() > 1 else {"model": model}
-    data = mixed.Data(given - given.mean(), np.ones((len(given), 1)), terms)
-    return dict(zip(terms, mixed.best_deviations(data).tolist(), strict=True))

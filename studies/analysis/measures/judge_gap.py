@@ -7,11 +7,10 @@ Each statistic takes the sums over rows of the function that its docstring names
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Statistic, fisher_z
+from studies.analysis.bootstrap import Array, fisher_z
 
 WITHIN = 1.959963984540054  # standard deviations within which 95 % of a normal distribution lie
 ROUNDING = 1e-12
-MOMENTS, SPREAD = 6, 5  # how many sums `fisher_z` and `reliability` take
 
 
 def deviations(human: Array, judge: Array) -> Array:
@@ -28,11 +27,6 @@ def bias(sums: Array) -> Array:
 def mean_absolute_error(sums: Array) -> Array:
     """Return the mean absolute deviation, from `deviations`."""
     return np.asarray(sums[..., 2] / sums[..., 0])
-
-
-def root_mean_square_error(sums: Array) -> Array:
-    """Return the root of the mean squared deviation, from `deviations`."""
-    return np.asarray(np.sqrt(sums[..., 3] / sums[..., 0]))
 
 
 def lower_limit(sums: Array) -> Array:
@@ -105,26 +99,6 @@ def reliability(sums: Array) -> Array:
         between = (of_means - total * total / scores) / (units - 1)
         found = 1 - (squares - of_means) / (scores - units) / between
     return np.asarray(np.where((between > ROUNDING) & (found > 0), found, np.nan))
-
-
-def correlation_over_ceiling(sides: int) -> Statistic:
-    """Return Pearson's r over the `ceiling` as a statistic, from `pair_moments` and then `unit_sums` of each side.
-
-    It may be above 1 (Spearman 1904, doi 10.2307/1412159).
-    """
-    highest = ceiling(sides)
-    return lambda sums: np.asarray(np.tanh(fisher_z(sums[..., :MOMENTS])) / highest(sums))
-
-
-def ceiling(sides: int) -> Statistic:
-    """Return the root of the product of the reliabilities, as a statistic of the same sums."""
-
-    def statistic(sums: Array) -> Array:
-        starts = range(MOMENTS, MOMENTS + sides * SPREAD, SPREAD)
-        known = np.stack([reliability(sums[..., start : start + SPREAD]) for start in starts])
-        return np.asarray(np.sqrt(known.prod(axis=0)))
-
-    return statistic
 
 
 def _z(coefficient: Array) -> Array:

@@ -1,6 +1,7 @@
 """Statistics of paired differences: Wilcoxon's signed-rank test and standardised effects."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,14 +70,37 @@ def rank_biserial(differences: Array) -> float:
     return float((ranks * np.sign(differing)).sum() / ranks.sum())
 
 
-def t_interval(differences: Array) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference (Student 1908, doi 10.1093/biomet/6.1.1)."""
+@dataclass(frozen=True)
+class TTest:
+    """A two-sided t test and the 95 % interval that belongs to it."""
+
+    low: float
+    high: float
+    p: float
+
+
+def t_test(differences: Array) -> TTest:
+    """Return the test of whether the mean difference is 0 (Student 1908, doi 10.1093/biomet/6.1.1)."""
     if len(differences) < 2:
         raise Undefined("one_pair")
     if np.ptp(differences) == 0:
         raise Undefined("differences_alike")
-    found = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
-    return float(found.low), float(found.high)
+    return _as_test(stats.ttest_1samp(differences, 0))
+
+
+def welch(first: Array, second: Array) -> TTest:
+    """Return the test of whether the means of two groups are equal, second minus first (Welch 1947, doi
+    10.1093/biomet/34.1-2.28)."""
+    if min(len(first), len(second)) < 2:
+        raise Undefined("under_two_clusters_in_a_group")
+    if not any(np.ptp(values) for values in (first, second)):
+        raise Undefined("scores_alike")
+    return _as_test(stats.ttest_ind(second, first, equal_var=False))
+
+
+def _as_test(found: Any) -> TTest:
+    interval = found.confidence_interval(0.95)
+    return TTest(float(interval.low), float(interval.high), float(found.pvalue))
 
 
 def d_z(differences: Array) -> tuple[float, float, float]:
@@ -89,47 +113,6 @@ def d_z(differences: Array) -> tuple[float, float, float]:
     d, root = float(differences.mean() / spread), np.sqrt(len(differences))
     low, high = (float(_noncentrality(d * root, len(differences) - 1, tail) / root) for tail in (0.975, 0.025))
     return d, low, high
-
-
-def d_av(first: Array, second: Array) -> tuple[float, float, float]:
-    """Return the mean difference over the root of the mean of both variances (Cumming 2012), with a 95 % interval.
-
-    The interval is that of `d_z` on the other scale (Algina & Keselman 2003, doi 10.1177/0013164403256358), nan where
-    the differences do not vary.
-    """
-    if len(first) < 2:
-        raise Undefined("one_pair")
-    differences = first - second
-    spread = float(np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / 2))
-    if np.ptp(np.round(first, ROUNDED)) == np.ptp(np.round(second, ROUNDED)) == 0:
-        raise Undefined("scores_alike")
-    d = float(differences.mean()) / spread
-    if np.ptp(np.round(differences, ROUNDED)) == 0:
-        return d, np.nan, np.nan
-    scale = float(differences.std(ddof=1)) / spread
-    _d_z, low, high = d_z(differences)
-    return d, low * scale, high * scale
-
-
-def counts_by_sign(differences: Array) -> Array:
-    """Return the rows that `rank_biserial_of` sums.
-
-    Columns: 1 for a difference above 0 of each size, from the smallest, then the same for differences below 0.
-    """
-    rounded = np.round(differences, ROUNDED)
-    sizes = np.unique(np.abs(_differing(differences)))
-    return np.asarray(np.hstack([rounded[:, np.newaxis] == sizes, rounded[:, np.newaxis] == -sizes]), dtype=float)
-
-
-def rank_biserial_of(sums: Array) -> Array:
-    """Return `rank_biserial` of sums, (…, sums) → (…), ranking anew; nan where all differences are 0."""
-    above, below = np.split(sums, 2, axis=-1)
-    tied = above + below
-    ranks = np.cumsum(tied, axis=-1) - tied + (tied + 1) / 2
-    count = tied.sum(axis=-1)
-    with np.errstate(invalid="ignore"):
-        found = (ranks * (above - below)).sum(axis=-1) / (count * (count + 1) / 2)
-    return np.asarray(found)
 
 
 def _differing(differences: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Statistics of ranks: concordance of users, the shift between two arms, places of arms."""
+"""Statistics of ranks: concordance of users, the shift between two arms."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ import numpy as np
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.measures.bradley_terry import is_connected
 from studies.analysis.measures.paired import EXACT, ROUNDED, rank_sum_chances
 from studies.analysis.rows import Undefined
 
@@ -75,19 +74,6 @@ def _w(correlation: float, users: int) -> float:
     return float(((users - 1) * correlation + 1) / users)
 
 
-def places_within_users(scores: Array) -> Array:
-    """Return the rank of each arm with each user, 1 for the highest score, midranks for ties."""
-    ranks: Array = stats.rankdata(-np.round(scores, ROUNDED), axis=1)
-    return ranks
-
-
-def shares_of_best(scores: Array) -> Array:
-    """Return users × arms: 1 if a user scored no arm higher, shared evenly if there are several."""
-    rounded = np.round(scores, ROUNDED)
-    best = rounded == rounded.max(axis=1, keepdims=True)
-    return np.asarray(best / best.sum(axis=1, keepdims=True))
-
-
 def pseudomedian(differences: Array) -> float:
     """Return the median of the means of all pairs of differences, each with itself too (Hodges & Lehmann 1963, doi
     10.1214/aoms/1177704172)."""
@@ -120,38 +106,3 @@ def _first_place(n: int) -> int:
         return int((np.cumsum(rank_sum_chances(np.arange(1, n + 1))) < TAIL).sum())
     spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
     return int(n * (n + 1) / 4 + stats.norm.ppf(TAIL) * spread) + 1
-
-
-def sums_for_effects(scores: Array) -> Array:
-    """Return each user's row for `arm_effects`; `scores`: users × arms, nan where a user did not meet an arm."""
-    met = np.isfinite(scores)
-    counts = met.sum(axis=1, keepdims=True)
-    own = np.where(met, scores, 0.0)
-    centred = np.where(met, own - own.sum(axis=1, keepdims=True) / counts, 0.0)
-    weights = met / counts
-    together = met[:, :, np.newaxis] * (np.eye(scores.shape[1]) - weights[:, np.newaxis, :])
-    return np.column_stack([centred, together.reshape(len(scores), -1)])
-
-
-def arm_effects(sums: Array) -> Array:
-    """Return arm effects by least squares of score ~ arm + user: (…, sums) → (…, arms).
-
-    0 is the mean of the arms; without gaps the effects are the arms' means. nan if users do not connect all arms,
-    directly or through others.
-    """
-    arms = int((np.sqrt(1 + 4 * sums.shape[-1]) - 1) / 2)
-    flat = sums.reshape(-1, sums.shape[-1])
-    together = flat[:, arms:].reshape(-1, arms, arms)
-    connected = is_connected(np.where(together < -1e-9, 1.0, 0.0))
-    found = np.full((len(flat), arms), np.nan)
-    found[connected] = np.linalg.solve(together[connected] + 1 / arms, flat[connected, :arms, np.newaxis])[..., 0]
-    return found.reshape(*sums.shape[:-1], arms)
-
-
-def chances_of_places(effects: Array) -> Array:
-    """Return the share in which an arm stands at each place: replicates × arms → arms × places, ties shared evenly."""
-    rounded = np.round(effects, ROUNDED)
-    above = (rounded[:, np.newaxis, :] > rounded[:, :, np.newaxis]).sum(axis=2)[..., np.newaxis]
-    level = (rounded[:, np.newaxis, :] == rounded[:, :, np.newaxis]).sum(axis=2)[..., np.newaxis]
-    places = np.arange(effects.shape[1])
-    return np.asarray((((above <= places) & (places < above + level)) / level).mean(axis=0))

@@ -38,7 +38,7 @@ NO_RELIABILITY = (
     "The reliability of a single rating is assumed, because the ICC of the existing ratings is not above 0."
 )
 COUNSELLORS = (
-    "Counsellors rated their own conversations. Here only counsellors are resampled; the report resamples arms too."
+    "Counsellors rated their own conversations. Here only counsellors are left out; the report leaves out arms too."
 )
 
 

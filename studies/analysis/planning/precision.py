@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from studies.analysis import AnalysisError, Progress
 from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, sum_by_cluster
 from studies.analysis.frames import Export
+from studies.analysis.jackknife import infer_r, method_of_r
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
-from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.notes import INTERVAL
 from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER, agreement_rank
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.agreement import SCALE, UNIT, both_sides
@@ -157,16 +158,16 @@ def units_of(export: Export, of: Mapping[str, str], single: pd.Series) -> Units:
 
 def interval_now(units: Units, bootstrap: Bootstrap) -> dict[str, Any]:
     r = units.r()
-    resampled = bootstrap.resample(fisher_z, units.sums(units.human))
-    found = resampled.interval()
-    low, high = float(np.tanh(found.low)), float(np.tanh(found.high))
+    inference = infer_r(fisher_z, units.sums(units.human), bootstrap)
+    found = inference.interval_of_r()
+    low, high = found.low, found.high
     return {
         "r": r,
         "low": low,
         "high": high,
         "half_width": (high - low) / 2,
-        "method": str(Note("cluster_bootstrap_on_z", interval=found.method)),
-        "notes": [str(note) for note in resampled.notes(INTERVAL)],
+        "method": str(method_of_r(inference, found)),
+        "notes": [str(note) for note in inference.notes(INTERVAL)],
     }
 
 

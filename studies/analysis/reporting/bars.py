@@ -7,7 +7,7 @@ from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from matplotlib.patches import Patch  # noqa: TID253
 
-from studies.analysis.reporting.drawing import ACCENT, INK, LINE, WARM, WIDTH, clear_frame, wrap_title
+from studies.analysis.reporting.drawing import ACCENT, INK, LINE, TWO, WARM, clear_frame, wrap_title
 
 ROW, HEAD = 0.42, 0.5  # inches: of a bar, and of what stands above the bars of a panel
 NARROW = 0.05  # a share below this has no room for its number
@@ -26,7 +26,7 @@ class Bar:
 def share_bars(panels: Mapping[str, Sequence[Bar]], parts: Sequence[str]) -> Canvas:
     """Draw a panel of bars for each name, one below the other; `parts` names the shares, above them all."""
     heights = [HEAD + ROW * len(bars) for bars in panels.values()]
-    canvas = Canvas(figsize=(WIDTH, sum(heights) + 0.4), layout="constrained")
+    canvas = Canvas(figsize=(TWO, sum(heights) + 0.4), layout="constrained")
     grid = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
     for axes, (name, bars) in zip(grid.ravel(), panels.items(), strict=True):
         _panel(axes, name, bars)

@@ -2,16 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.reporting.drawing import LINE, MUTED, SIGNS, WIDTH, look, name_series, wrap_title
+from studies.analysis.reporting.drawing import MUTED, SIGNS, TWO, look
+from studies.analysis.reporting.sheets import (
+    SMALL,
+    Ruler,
+    draw_band,
+    draw_course,
+    draw_marks,
+    draw_upright_scale,
+    in_lines,
+    name_series,
+    range_of,
+    sheet,
+    write,
+)
 
-COLUMNS, HEIGHT = 3, 1.75  # panels beside each other; inches of each, without its counts
-COUNT = 10  # points, for a line of counts
+COLUMNS, HEIGHT = 3, 1.2  # panels beside each other; inches of each, without what stands above and below
+HEAD, FOOT, COUNT = 0.3, 0.14, 0.12  # inches: above a panel, below it, and of a line of counts
+LEFT, GAP = 0.62, 0.3  # inches: for the numbers of the scale, and between panels
+TINY = 6.0  # points
 MOST_COUNTS = 8  # beside each other
 
 
@@ -40,59 +55,63 @@ def curves(
     `along`: what the horizontal axis counts; `series` are named above; `stepped`: an estimate holds until the next
     place.
     """
-    columns = min(len(courses), COLUMNS)
-    rows, lines = -(-len(courses) // columns), max(map(len, courses.values()))
-    places = sorted({place for of_name in courses.values() for course in of_name for place in course.places})
+    every = [course for of_name in courses.values() for course in of_name]
+    columns = min(max(len(courses), 2), COLUMNS)
+    lines = max(map(len, courses.values()))
+    plot = (TWO - LEFT - columns * GAP) / columns
+    height = HEAD + HEIGHT + FOOT + COUNT * (lines + 1)
+    top = _height_of_names(series)
+    canvas, axes = sheet(TWO, top + height * -(-len(courses) // columns))
+    name_series(axes, series, 0.06, TWO)
+    low, high = range_of(*(of for course in every for of in (course.estimates, course.lows, course.highs)))
+    places = sorted({place for course in every for place in course.places})
     counted = places[:: -(-len(places) // MOST_COUNTS)]
-    canvas = Canvas(figsize=(WIDTH, rows * (HEIGHT + COUNT / 72 * lines)), layout="constrained")
-    grid = canvas.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for axes in grid[len(courses) :]:
-        axes.set_visible(False)
-    for axes, (name, of_name) in zip(grid, courses.items(), strict=False):
-        _frame(axes, name, counted, along)
+    for number, (name, of_name) in enumerate(courses.items()):
+        row, column = divmod(number, columns)
+        left = LEFT + column * (plot + GAP)
+        upper = top + row * height + HEAD
+        across = Ruler(places[0] - 0.5, places[-1] + 0.5, left, left + plot)
+        up = Ruler(low, high, upper + HEIGHT, upper)
+        write(axes, left, upper - 0.06, in_lines(name, plot), va="bottom")
+        draw_upright_scale(axes, up, left, left + plot, labelled=not column)
+        _write_counts(axes, across, counted, [str(place) for place in counted], upper + HEIGHT + 0.1, along, SMALL)
         for line, course in enumerate(of_name):
-            _draw(axes, course, line, stepped, counted)
-    canvas.supylabel(unit, fontsize=9, color=MUTED)
-    if series:
-        name_series(canvas, series)
+            _draw(axes, course, across, up, stepped=stepped)
+            counts = dict(zip(course.places, course.counts, strict=True))
+            sign = SIGNS[course.series % len(SIGNS)] if lines > 1 else ""
+            found = [str(counts.get(place, "")) for place in counted]
+            _write_counts(axes, across, counted, found, upper + HEIGHT + 0.1 + COUNT * (line + 1), sign, TINY)
+    write(axes, 0.08, top + HEAD + HEIGHT / 2, unit, ha="center", rotation=90, color=MUTED)
     return canvas
 
 
-def _frame(axes: Axes, name: str, counted: list[int], along: str) -> None:
-    axes.set_title(wrap_title(name))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color=LINE, linewidth=0.5)
-    axes.tick_params(length=0, labelsize=7, labelbottom=True)
-    axes.set_xticks(counted)
-    _below(axes, along, 0)
+def _height_of_names(series: Sequence[str]) -> float:
+    _canvas, axes = sheet(TWO, 1)
+    return name_series(axes, series, 0.06, TWO)
 
 
-def _draw(axes: Axes, course: Course, line: int, stepped: bool, counted: list[int]) -> None:
-    """Draw one plot; `counted` are the places whose counts stand below."""
+def _write_counts(
+    axes: Axes, across: Ruler, places: Sequence[int], texts: Sequence[str], down: float, before: str, size: float
+) -> None:
+    """Write a line of numbers below a plot, and what they are of in front of them."""
+    write(axes, across.start - 0.02, down, before, ha="right", fontsize=size, color=MUTED)
+    for place, text in zip(across.places(places), texts, strict=True):
+        write(axes, float(place), down, text, ha="center", fontsize=size, color=MUTED)
+
+
+def _draw(axes: Axes, course: Course, across: Ruler, up: Ruler, *, stepped: bool) -> None:
     of = look(course.series)
-    how: Any = {"linewidth": 1.3, "markersize": 3} | ({"drawstyle": "steps-post"} if stepped else {})
-    band: Any = {"step": "post"} if stepped else {}
-    axes.fill_between(course.places, course.lows, course.highs, color=of["color"], alpha=0.18, linewidth=0, **band)
-    axes.plot(course.places, course.estimates, **of, **how)
-    _below(axes, SIGNS[course.series % len(SIGNS)], 1 + line)
-    for place, count in zip(course.places, course.counts, strict=True):
-        if place in counted:
-            _below(axes, str(count), 1 + line, place)
+    x = across.places(course.places)
+    values, lows, highs = (up.places(found) for found in (course.estimates, course.lows, course.highs))
+    known = np.isfinite(lows) & np.isfinite(highs)
+    line, band = [x, values], [x[known], lows[known], highs[known]]
+    if stepped:
+        line, band = _steps(*line), _steps(*band)
+    draw_band(axes, band[0], band[1], band[2], of["color"])
+    draw_course(axes, line[0], line[1], course.series)
+    draw_marks(axes, x, values, course.series, size=3)
 
 
-def _below(axes: Axes, text: str, line: int, place: int | None = None) -> None:
-    """Write a text under the axis: line 0 is that of its numbers; without a place, to their left."""
-    where: Any = {"xy": (0, 0), "xycoords": "axes fraction", "ha": "right"}
-    if place is not None:
-        where = {"xy": (place, 0), "xycoords": axes.get_xaxis_transform(), "ha": "center"}
-    offset = (-4 if place is None else 0, -4 - COUNT * line)
-    axes.annotate(
-        text,
-        xytext=offset,
-        textcoords="offset points",
-        fontsize=6.5,
-        color=MUTED,
-        va="top",
-        annotation_clip=False,
-        **where,
-    )
+def _steps(x: Array, *values: Array) -> list[Array]:
+    """Return the corners of steps: a value holds until the next place."""
+    return [np.repeat(x, 2)[1:], *(np.repeat(of, 2)[:-1] for of in values)]

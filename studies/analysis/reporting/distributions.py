@@ -8,7 +8,7 @@ from textwrap import wrap
 from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
-from studies.analysis.reporting.drawing import ACCENT, LINE, MUTED, WIDTH, clear_frame
+from studies.analysis.reporting.drawing import ACCENT, LINE, MUTED, TWO, clear_frame
 
 COLUMNS = 2  # panels beside each other
 ROW, HEAD = 0.16, 0.45  # inches: of a line of text, and of what stands above and below the bars of a panel
@@ -49,7 +49,7 @@ def distributions(panels: Sequence[Panel]) -> Canvas:
     """Draw the panels, two beside each other, as high as the longer of the two."""
     rows = [panels[start : start + COLUMNS] for start in range(0, len(panels), COLUMNS)]
     heights = [HEAD + ROW * max(panel.depth() for panel in row) for row in rows]
-    canvas = Canvas(figsize=(WIDTH, sum(heights)), layout="constrained")
+    canvas = Canvas(figsize=(TWO, sum(heights)), layout="constrained")
     grid = canvas.subplots(len(rows), COLUMNS, squeeze=False, gridspec_kw={"height_ratios": heights})
     for axes in grid.ravel()[len(panels) :]:
         axes.set_visible(False)

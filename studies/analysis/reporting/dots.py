@@ -1,26 +1,33 @@
-"""Estimates with their intervals as dots and lines, and numbers in a map."""
+"""Estimates with their intervals as dots and lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
-from typing import Any
 
 import numpy as np
-import pandas as pd  # noqa: TID253
-from matplotlib import colormaps  # noqa: TID253
 from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
-from studies.analysis.reporting.drawing import INK, LINE, MUTED, WIDTH, clear_frame, look, name_series, wrap_title
-from studies.analysis.reporting.numbers import decimal
+from studies.analysis.reporting.drawing import MUTED, TWO, look
+from studies.analysis.reporting.sheets import (
+    SMALL,
+    Ruler,
+    draw_lines,
+    draw_marks,
+    draw_scale,
+    in_lines,
+    name_series,
+    range_of,
+    sheet,
+    width_of,
+    write,
+)
 
-ROW, HEAD = 0.21, 0.55  # inches: of a line, and of what stands above and below the lines of a panel
+ROW, SERIES, TEXT = 0.19, 0.085, 0.125  # inches: of a line, of each more series in it, and of a line of text
+FOOT = 0.24  # inches: below a panel, for the numbers of its scale
+GAP = 0.12  # inches: between what stands beside each other
 COLUMNS = 3  # panels beside each other
-LONG = 34  # letters of a label that leave no room for three panels
-FLAT, SHORT = 4, 6  # columns of a map, and letters, whose names stand beside each other
-WIDEST = 40  # letters in a line of a label
-TURNED = 18  # letters in a line of a name that does not
-DARK = 0.18  # luminance below which white has the higher contrast
+LEAST = 1.0  # inches of a panel's scale
+WIDEST = 0.42  # of the width, for labels
 
 Estimate = tuple[float, float, float]  # with low and high
 NOTHING: Estimate = (np.nan, np.nan, np.nan)
@@ -33,95 +40,126 @@ class Line:
     label: str
     estimates: Sequence[Estimate]
     beside: str = ""
+    is_whole: bool = False  # of all items together: set in bold
+
+
+@dataclass(frozen=True)
+class _Room:
+    """How wide things are, in inches, and how many panels stand beside each other."""
+
+    label: float
+    plot: float
+    beside: float
+    columns: int
+
+    def left_edge(self, column: int) -> float:
+        """Return where the scale of a panel begins."""
+        return self.label + GAP + column * (self.plot + self.beside + GAP)
 
 
 def dot_panels(
-    panels: Mapping[str, Sequence[Line]], unit: str, *, series: Sequence[str] = (), at: float | None = None
+    panels: Mapping[str, Sequence[Line]],
+    unit: str,
+    *,
+    series: Sequence[str] = (),
+    at: float | None = None,
+    width: float = TWO,
 ) -> Canvas:
     """Draw a panel for each name, all on one scale.
 
-    `series` are named above, `at` is where a line stands for nothing.
+    `series` are named above, `at` is where a line stands for nothing, `width` is in inches.
     """
-    columns = _columns(panels)
-    rows = -(-len(panels) // columns)
-    height = rows * (HEAD + ROW * max(map(_lines, panels.values()))) + (0.5 if series else 0.25)
-    canvas = Canvas(figsize=(WIDTH, max(1.4, height)), layout="constrained")
-    grid = canvas.subplots(rows, columns, sharex=True, squeeze=False)
-    for place, axes in enumerate(grid.ravel()):
-        axes.set_visible(place < len(panels))
-    for place, (axes, (name, lines)) in enumerate(zip(grid.ravel(), panels.items(), strict=False)):
-        _panel(axes, name, lines, at, labelled=place % columns == 0)
-    canvas.supxlabel(unit, fontsize=9, color=MUTED)
-    if series:
-        name_series(canvas, series)
+    room = _room(panels, width)
+    names = [in_lines(name, room.plot + room.beside) for name in panels]
+    lines = list(panels.values())
+    rows = [range(start, min(start + room.columns, len(lines))) for start in range(0, len(lines), room.columns)]
+    tops, down = [], _height_of_names(series, width)
+    for row in rows:
+        heads = max(names[number].count("\n") + 1 if names[number] else 0 for number in row)
+        tops.append(down + TEXT * heads + (0.06 if heads else 0.02))
+        down = tops[-1] + max(_depth(lines[number], room) for number in row) + FOOT
+    canvas, axes = sheet(width, down + 0.16)
+    name_series(axes, series, GAP / 2, width)
+    low, high = _range(lines, at)
+    for top, row in zip(tops, rows, strict=True):
+        for number in row:
+            left = room.left_edge(number - row.start)
+            ruler = Ruler(low, high, left, left + room.plot)
+            write(axes, left, top - 0.05, names[number], va="bottom")
+            _panel(axes, lines[number], ruler, top, room, at, labelled=number == row.start)
+    write(axes, room.left_edge(0), down + 0.05, unit, color=MUTED)
     return canvas
 
 
-def _break_label(label: str) -> str:
-    return "\n".join(wrap(label, WIDEST))
+def _height_of_names(series: Sequence[str], width: float) -> float:
+    _canvas, axes = sheet(width, 1)
+    return name_series(axes, series, GAP / 2, width) + 0.02
 
 
-def _lines(panel: Sequence[Line]) -> int:
-    """Return the number of lines of text that the panel needs, as many for each label as for the longest."""
-    return len(panel) * max((_break_label(line.label).count("\n") + 1 for line in panel), default=1)
+def _range(panels: Sequence[Sequence[Line]], at: float | None) -> tuple[float, float]:
+    every = [of for lines in panels for line in lines for of in line.estimates]
+    return range_of(*every, [] if at is None else [at])
 
 
-def _columns(panels: Mapping[str, Sequence[Line]]) -> int:
-    """Return the number of columns of panels: fewer where labels are long, one where the panels' labels differ."""
-    labels = [[line.label for line in lines] for lines in panels.values()]
-    if any(of_panel != labels[0] for of_panel in labels):
-        return 1
-    longest = max((len(label) for label in labels[0]), default=0)
-    return min(len(panels), COLUMNS if longest < LONG else 2)
+def _room(panels: Mapping[str, Sequence[Line]], width: float) -> _Room:
+    """Return the room of labels, scales and what stands beside them: one column where the panels' labels differ."""
+    every = [line for lines in panels.values() for line in lines]
+    label = min(WIDEST * width, max((width_of(line.label) for line in every), default=0)) + 0.02
+    beside = max((width_of(line.beside, SMALL) for line in every), default=0) + 0.08
+    first, *others = ([line.label for line in lines] for lines in panels.values())
+    most = COLUMNS if all(labels == first for labels in others) else 1
+
+    def plot(columns: int) -> float:
+        return (width - label - GAP - columns * (beside + GAP)) / columns
+
+    columns = next((n for n in range(min(most, len(panels)), 0, -1) if plot(n) >= LEAST), 1)
+    return _Room(label, max(plot(columns), LEAST / 2), beside, columns)
 
 
-def _panel(axes: Axes, name: str, lines: Sequence[Line], at: float | None, *, labelled: bool) -> None:
-    clear_frame(axes)
-    axes.set_title(wrap_title(name))
+def _depth(lines: Sequence[Line], room: _Room) -> float:
+    return sum(_height(line, room) for line in lines)
+
+
+def _height(line: Line, room: _Room) -> float:
+    return max(
+        ROW + SERIES * (len(line.estimates) - 1), 0.07 + TEXT * (in_lines(line.label, room.label).count("\n") + 1)
+    )
+
+
+def _panel(
+    axes: Axes, lines: Sequence[Line], ruler: Ruler, top: float, room: _Room, at: float | None, *, labelled: bool
+) -> None:
+    bottom = top + _depth(lines, room)
+    draw_scale(axes, ruler, top, bottom)
     if at is not None:
-        axes.axvline(at, color=MUTED, linewidth=0.8)
+        place = float(ruler.places(at))
+        draw_lines(axes, [[(place, top), (place, bottom)]], colors=MUTED, linewidths=0.9, zorder=1)
+    down, middles = top, []
+    for line in lines:
+        height = _height(line, room)
+        middles.append(down + height / 2)
+        weight = "bold" if line.is_whole else "normal"
+        if labelled:
+            text = in_lines(line.label, room.label)
+            write(axes, room.label, middles[-1], text, ha="right", multialignment="right", fontweight=weight)
+        write(axes, ruler.end + 0.06, middles[-1], line.beside, fontsize=SMALL, color=MUTED)
+        down += height
     several = max((len(line.estimates) for line in lines), default=1)
     for number in range(several):
-        _series(axes, [line.estimates[number] for line in lines], number, several)
-    for place, line in enumerate(lines):
-        axes.text(1.02, place, line.beside, transform=axes.get_yaxis_transform(), va="center", color=MUTED, fontsize=7)
-    axes.set_yticks(range(len(lines)), [_break_label(line.label) if labelled else "" for line in lines])
-    axes.set_ylim(len(lines) - 0.4, -0.6)
-    axes.grid(axis="x", color=LINE, linewidth=0.5)
-    axes.tick_params(axis="x", labelbottom=True, labelsize=8)
+        _series(axes, [line.estimates[number] for line in lines], middles, number, several, ruler)
 
 
-def _series(axes: Axes, estimates: Sequence[Estimate], number: int, several: int) -> None:
+def _series(
+    axes: Axes, estimates: Sequence[Estimate], middles: Sequence[float], number: int, several: int, ruler: Ruler
+) -> None:
     """Draw the series of a line, each a little below the one before."""
-    shift = 0.0 if several < 2 else 0.5 * (number / (several - 1) - 0.5)
-    places = np.arange(len(estimates)) + shift
-    values, lows, highs = np.array(estimates).T
-    of = look(number)
-    axes.hlines(places, lows, highs, color=of["color"], linewidth=1.4, linestyle=of["linestyle"] if number else "-")
-    axes.plot(values, places, markersize=4, **(of | {"linestyle": "none"}))
-
-
-def heat_map(values: pd.DataFrame, *, low: float = -1, high: float = 1) -> Canvas:
-    """Draw rows × columns of numbers, each written in its cell."""
-    columns = values.shape[1]
-    canvas = Canvas(figsize=(WIDTH, 1.1 + 0.32 * len(values)), layout="constrained")
-    axes = canvas.add_subplot()
-    clear_frame(axes)
-    axes.spines["bottom"].set_visible(False)
-    numbers = values.to_numpy(float)
-    axes.imshow(numbers, cmap="cividis_r", vmin=low, vmax=high, aspect="auto")
-    axes.set_yticks(range(len(values)), values.index)
-    names = ["\n".join(wrap(str(name), TURNED)) for name in values.columns]
-    turned: Any = {"rotation": 30, "ha": "right"} if columns > FLAT and max(map(len, names)) > SHORT else {}
-    axes.set_xticks(range(columns), names, **turned)
-    for (row, column), number in np.ndenumerate(numbers):
-        colour = INK if np.isnan(number) else _readable((number - low) / (high - low))
-        axes.text(column, row, decimal(number), ha="center", va="center", color=colour)
-    return canvas
-
-
-def _readable(place: float) -> Any:
-    """Return ink or white, which of them stands out from the map's colour there (relative luminance, WCAG 2.2)."""
-    parts = np.array(colormaps["cividis_r"](place)[:3])
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return "white" if float(linear @ [0.2126, 0.7152, 0.0722]) < DARK else INK
+    places = np.asarray(middles) + SERIES * (number - (several - 1) / 2)
+    values, lows, highs = (ruler.places(column) for column in np.array(estimates).T)
+    bounded = np.isfinite(lows) & np.isfinite(highs)
+    segments = [
+        [(low, place), (high, place)]
+        for low, high, place in zip(lows[bounded], highs[bounded], places[bounded], strict=True)
+    ]
+    draw_lines(axes, segments, colors=look(number)["color"], linewidths=1.3, zorder=2)
+    known = np.isfinite(values)
+    draw_marks(axes, values[known], places[known], number)

@@ -4,9 +4,9 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from textwrap import wrap
 from typing import Any
@@ -17,22 +17,18 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: TID253
 from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from matplotlib.font_manager import get_font_names  # noqa: TID253
-from matplotlib.lines import Line2D  # noqa: TID253
-
-from studies.analysis.language import ENGLISH, current_language
 
 INK, MUTED, LINE, ACCENT, WARM = "#22302F", "#5A6866", "#C9CFCD", "#1F6F6B", "#8A5300"
 TITLE = 26  # letters in a line above a panel
-WIDTH = 7.4  # inches, an A4 page without its margins
-SAMPLE, LETTER = 0.6, 0.07  # inches: of the sample of a line beside its name, and of a letter of the name
-# Told apart by shape, fill and dash beside the colour.
+ONE, TWO = 3.35, 6.85  # inches: one column of a journal's page, and both
+# Colours of Wong 2011 (doi 10.1038/nmeth.1618), which colour-blind readers tell apart; and by shape, fill and dash.
 LOOKS: list[dict[str, Any]] = [
-    {"marker": "o", "color": ACCENT, "markerfacecolor": ACCENT, "linestyle": "-"},
+    {"marker": "o", "color": "#0072B2", "markerfacecolor": "#0072B2", "linestyle": "-"},
     {"marker": "s", "color": INK, "markerfacecolor": "white", "linestyle": "--"},
-    {"marker": "^", "color": WARM, "markerfacecolor": WARM, "linestyle": "-."},
-    {"marker": "D", "color": MUTED, "markerfacecolor": "white", "linestyle": ":"},
-    {"marker": "v", "color": "#0B57D0", "markerfacecolor": "#0B57D0", "linestyle": (0, (6, 1.5))},
-    {"marker": "X", "color": "#A33327", "markerfacecolor": "white", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
+    {"marker": "^", "color": "#D55E00", "markerfacecolor": "#D55E00", "linestyle": "-."},
+    {"marker": "D", "color": "#007A5A", "markerfacecolor": "white", "linestyle": ":"},
+    {"marker": "v", "color": "#AA4499", "markerfacecolor": "#AA4499", "linestyle": (0, (6, 1.5))},
+    {"marker": "X", "color": MUTED, "markerfacecolor": "white", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
 ]
 SIGNS = ("●", "□", "▲", "◇", "▼", "✕")  # of LOOKS
 TOGETHER = len(LOOKS)  # series that one drawing tells apart
@@ -61,7 +57,17 @@ class Figure:
     title: str
     caption: str
     svg: str  # one <svg> element
-    pdf: bytes  # empty where the figure is not in English: the files are
+    canvas: Canvas = field(compare=False, repr=False)
+    label: str = ""  # "Figure 1", where it is numbered
+
+    def pdf(self) -> bytes:
+        """Return the same drawing as PDF, which takes as long as the rest of it: so only where it is wanted."""
+        with style():
+            return _pdf(self.title, self.canvas)
+
+    def columns(self) -> int:
+        """Return how many columns of a journal's page the figure is wide."""
+        return 1 if self.canvas.get_figwidth() <= ONE + 1e-9 else 2
 
 
 @contextmanager
@@ -79,14 +85,6 @@ def _chinese_fonts() -> list[str]:
 
 def look(series: int) -> dict[str, Any]:
     return LOOKS[series % len(LOOKS)]
-
-
-def name_series(canvas: Canvas, series: Sequence[str]) -> None:
-    """Write the names of the series above the drawing, each with its look."""
-    handles = [Line2D([], [], markersize=5, **look(number)) for number in range(len(series))]
-    fitting = int(WIDTH / (SAMPLE + LETTER * max(map(len, series))))
-    columns = max(1, min(len(series), 4, fitting))
-    canvas.legend(handles, series, loc="outside upper left", ncols=columns, frameon=False, fontsize=8)
 
 
 def wrap_title(title: str) -> str:
@@ -107,8 +105,7 @@ def figure(name: str, title: str, caption: str, canvas: Canvas) -> Figure:
         # Text of an SVG stays text: the reader's fonts draw what is lacking here.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         svg = _svg(name, title, canvas)
-        pdf = _pdf(title, canvas) if current_language() == ENGLISH else b""
-    return Figure(name, title, caption, svg, pdf)
+    return Figure(name, title, caption, svg, canvas)
 
 
 def _svg(name: str, title: str, canvas: Canvas) -> str:
@@ -121,7 +118,9 @@ def _svg(name: str, title: str, canvas: Canvas) -> str:
 def _pdf(title: str, canvas: Canvas) -> bytes:
     buffer = io.BytesIO()
     canvas.set_layout_engine("none")  # everything has its place since the SVG was drawn
-    FigureCanvasPdf(canvas).print_pdf(buffer, metadata={"CreationDate": None, "Title": title})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        FigureCanvasPdf(canvas).print_pdf(buffer, metadata={"CreationDate": None, "Title": title})
     return buffer.getvalue()
 
 

@@ -30,6 +30,12 @@ from studies.analysis.reporting.parts import Excerpt, Part, join_sentences, pros
 _BOUND = re.compile("_(low|high)$")
 ESTIMATE = ("estimate",)
 SCALED = ("item", "question")  # columns with items of the instrument beside them
+# Columns that say what a row is of, and on how much it rests.
+ABOUT = {
+    *("raters", "human", "humans", "judge", "strategy", "role", "seekers", "source", "language", "version"),
+    *("instrument", "moment", "condition", "turn", "unit", "question"),
+    *("n", "k", "clusters", "users", "models", "pairs", "numerator_df"),
+}
 APART = ("instrument", "moment", "seekers", "condition")  # what else may tell two rows apart
 NAMES: Mapping[str, Callable[[str], str]] = {  # by column
     "raters": raters_name,
@@ -93,6 +99,32 @@ def with_interval(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> 
     numbers = zip(*(rows[name].astype(float) for name in names), strict=True)
     texts = pd.Series([with_bounds(*three) for three in numbers], rows.index, object)
     return texts.where(rows[names[0]].notna())
+
+
+def without_repetition(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return a table without the columns that have one value in every row or none in any, and a sentence that says what
+    they say. Estimates stay, and so does a table of one row."""
+    if len(frame) < 2:
+        return frame.loc[:, [_has_a_value(frame[name]) for name in frame]], ""
+    blank = [name for name in frame if not _has_a_value(frame[name])]
+    repeated = [
+        name
+        for name in frame
+        if name in ABOUT and name not in blank and frame[name].notna().all() and frame[name].astype(str).nunique() == 1
+    ]
+    kept = [name for name in frame if name not in (*blank, *repeated)]
+    if not kept:
+        return frame, ""
+    said = [f"{column_name(str(name))} {frame[name].iloc[0]}" for name in repeated]
+    return frame[kept], _("In every row: {facts}.").format(facts="; ".join(said)) if said else ""
+
+
+def _has_a_value(column: pd.Series) -> bool:
+    return bool((column.notna() & ~column.astype(str).isin(["", "–"])).any())
+
+
+def heads_of(frame: pd.DataFrame) -> list[str]:
+    return [column_name(str(column)) for column in frame.columns]
 
 
 def columns_that_differ(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:

@@ -1,16 +1,18 @@
 """Boxes under each other: how many went on, and beside them how many did not and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
-from studies.analysis.reporting.drawing import INK, LINE, MUTED, WIDTH
+from studies.analysis.reporting.drawing import INK, LINE, MUTED, ONE
+from studies.analysis.reporting.sheets import SMALL, in_lines, sheet
 
-TEXT, GAP = 0.17, 0.32  # inches: of a line of text, and between boxes
-MAIN, SIDE = 0.27, 0.58  # where the boxes have their middle, and where those beside them begin
+TEXT, GAP = 0.14, 0.24  # inches: of a line of text, and between boxes
+MAIN, SIDE = 0.85, 1.9  # inches: where the boxes have their middle, and where those beside them begin
+ROOM, ROOM_BESIDE = 1.5, 1.35  # inches for a line of text in them
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,14 @@ class Box:
 
 
 def flow_chart(boxes: Sequence[Box]) -> Canvas:
-    height = sum(box.height() + GAP for box in boxes)
-    canvas = Canvas(figsize=(WIDTH, height))
-    axes = canvas.add_axes((0, 0, 1, 1))
-    axes.set_axis_off()
-    axes.set_xlim(0, 1)
-    axes.set_ylim(height, 0)
+    boxes = [replace(box, lines=_in_lines(box.lines, ROOM), beside=_in_lines(box.beside, ROOM_BESIDE)) for box in boxes]
+    canvas, axes = sheet(ONE, sum(box.height() + GAP for box in boxes))
     top = GAP / 2
     for number, box in enumerate(boxes):
         middle = top + box.height() / 2
         _write(axes, MAIN, middle, box.lines)
         if box.beside:
-            _arrow(axes, (MAIN, middle), (SIDE - 0.01, middle))
+            _arrow(axes, (MAIN, middle), (SIDE - 0.07, middle))
             _write(axes, SIDE, middle, box.beside, "left")
         top += box.height() + GAP
         if number < len(boxes) - 1 and not boxes[number + 1].begins:
@@ -50,10 +48,14 @@ def flow_chart(boxes: Sequence[Box]) -> Canvas:
     return canvas
 
 
+def _in_lines(lines: Sequence[str], room: float) -> list[str]:
+    return [part for line in lines for part in in_lines(line, room, SMALL).split("\n")]
+
+
 def _write(axes: Axes, across: float, middle: float, lines: Sequence[str], align: str = "center") -> None:
     frame = {"boxstyle": "round,pad=0.5,rounding_size=0.4", "facecolor": "white", "edgecolor": LINE}
     how: Any = {"ha": align, "va": "center", "multialignment": align, "linespacing": 1.35, "bbox": frame}
-    axes.text(across, middle, "\n".join(lines), color=INK, fontsize=8, zorder=2, **how)
+    axes.text(across, middle, "\n".join(lines), color=INK, fontsize=SMALL, zorder=2, **how)
 
 
 def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:

@@ -10,6 +10,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.naming import contrast_name, item_name, join_names, of_all, raters_name, seekers_name
 from studies.analysis.reporting.study import manifest_of, with_kinds
+from studies.analysis.tables.coverage import of_coverage
 from studies.analysis.tables.cross_check import NO
 
 PEOPLE = ("seeker", "expert", "reviewer", "crowd")
@@ -44,7 +45,7 @@ def differing_numbers(tables: Tables) -> Iterator[str]:
     table = tables.get("cross_check", pd.DataFrame(columns=["agrees"]))
     rows = table[table["agrees"] == NO]
     if len(rows):
-        names = dict.fromkeys(f"{row.check} ({row.table}.csv)" for row in rows.itertuples())
+        names = dict.fromkeys(f"{row.statistic} ({row.table}.csv)" for row in rows.itertuples())
         yield ngettext(
             "WARNING: {count} number differs from what another package computes from the same rows: {names}. Do not "
             "use the results before you know why; cross_check.csv has both numbers.",
@@ -174,7 +175,7 @@ def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
             fewest_missing=unrated.at[fewest, "missing"],
             fewest_all=unrated.at[fewest, "all"],
         )
-    yield from _of_coverage(tables.get("coverage", pd.DataFrame()))
+    yield from _of_coverage(of_coverage(tables.get("quality", pd.DataFrame())))
 
 
 def _unrated_shares(export: Export) -> pd.DataFrame:

@@ -1,10 +1,12 @@
 """Numbers as a reader sees them. English and Chinese write them alike: a point, and commas between thousands."""
 
 import math
+import re
 from collections.abc import Iterable
-from typing import Any
 
 LEVEL = "95\u00a0%"
+SMALL = ("cost",)  # columns where a fourth decimal tells something
+_P = re.compile("p|p_.+|.+_p")  # columns
 HUGE = 1e6  # as the upper bound of a variance of which next to nothing is known
 
 
@@ -48,6 +50,11 @@ def p_alone(p: float) -> str:
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
+def in_column(column: str, number: float) -> str:
+    """Return a number of a table of results as a cell."""
+    return p_alone(number) if _P.fullmatch(column) else f"{number:.{4 if column in SMALL else 3}f}"
+
+
 def p_value(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {p_alone(p)}"
 
@@ -57,7 +64,3 @@ def span(counts: Iterable[float]) -> str:
     numbers = sorted(counts)
     ends = dict.fromkeys([numbers[0], numbers[-1]])
     return "–".join(map(count, ends))
-
-
-def is_known(value: Any) -> bool:
-    return value is not None and value == value

@@ -13,21 +13,20 @@ from studies.analysis.language import current_language, ngettext
 from studies.analysis.language import gettext as _
 from studies.analysis.notes import in_words
 from studies.analysis.reporting.drawing import Figure
-from studies.analysis.reporting.excerpts import with_names
+from studies.analysis.reporting.excerpts import heads_of, with_names, without_repetition
 from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
-from studies.analysis.reporting.naming import column_name
-from studies.analysis.reporting.numbers import p_alone
-from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
+from studies.analysis.reporting.numbers import in_column
+from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, join_sentences
 from studies.analysis.reporting.policy import SCRIPT, policy
 from studies.analysis.reporting.study import title_of
 from studies.analysis.results import Results
 
 STYLE = Path(__file__).with_name("report.css")
-SMALL = ("cost",)  # where a fourth decimal tells something
+FIRST = "summary"  # key of the section on the first screen
+MOST_ROWS = 40  # of a whole table; the file has all
 LONG = 24  # letters of a cell that may break
 WORDED = ("method", "test", "correction")  # columns of notes, or of texts that the catalogue has
-_P = re.compile("p|p_.+|.+_p")  # columns
 _NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[[-+\d.,e ]+\]|–[\d,]+)?\*{0,3}|–|<\.001")
 
 
@@ -35,11 +34,14 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
     """Return a report as HTML; `others` are the reports in other languages, file by language."""
     title = _("{study}: results").format(study=title_of(results.export))
     ribbon = [tag("p", _("Demonstration data"), class_="ribbon")] if results.export.demonstration else []
-    content = [_section(section, results) for section in sections]
     alarms = [tag("p", text, class_="alarm", role="alert") for text in differing_numbers(results.tables)]
-    main = tag("main", _switch(others), tag("h1", title), *alarms, *content)
+    first, *rest = (_section(section, results) for section in sections if not section.is_folded)
+    supplement = [section for section in sections if section.is_folded]
+    below = [_supplement(supplement, results)] if supplement else []
+    opening = [_switch(others), tag("h1", title), *alarms, first]
+    main = tag("main", *opening, tag("div", *rest, class_="exhibits"), *below)
     head = tag("head", *_meta(), tag("title", title), tag("style", _file(STYLE)))
-    body = tag("body", *ribbon, _contents(sections), main, tag("script", _file(SCRIPT)), **_words())
+    body = tag("body", *ribbon, main, _contents(sections), tag("script", _file(SCRIPT)), **_words())
     return f"<!doctype html>\n{tag('html', head, body, lang=current_language())}\n"
 
 
@@ -69,14 +71,48 @@ def _switch(others: Mapping[str, str]) -> Markup:
 
 
 def _contents(sections: Sequence[Section]) -> Markup:
-    links = (tag("li", tag("a", section.heading, href=f"#{section.key}")) for section in sections)
-    return tag("nav", tag("h2", _("Contents")), tag("ol", *links), aria_label=_("Contents"))
+    main, supplement = (
+        tag("ol", *(_link(section) for section in sections if section.is_folded == folded)) for folded in (False, True)
+    )
+    heads = [tag("h2", text) for text in (_("Contents"), _("Supplement"))]
+    return tag("nav", heads[0], main, heads[1], supplement, aria_label=_("Contents"))
+
+
+def _link(section: Section) -> Markup:
+    return tag("li", tag("a", section.heading, href=f"#{section.key}"))
 
 
 def _section(section: Section, results: Results) -> Markup:
+    content = _content(section, results)
+    if section.key == FIRST:  # the title of the page stands above it
+        return tag("section", *content, id=section.key, aria_label=section.heading)
+    shape = {} if _is_narrow(section) else {"class_": "broad"}
+    return tag("section", tag("h2", section.heading), *content, id=section.key, **shape)
+
+
+def _is_narrow(section: Section) -> bool:
+    exhibit = section.exhibit
+    return bool(exhibit and isinstance(exhibit.part, Figure) and exhibit.part.columns() == 1 and not exhibit.beside)
+
+
+def _content(section: Section, results: Results) -> list[Markup]:
     whole = [_whole(name, results) for name in section.tables if not results.table(name).empty]
-    parts = [_part(part) for part in section.parts]
-    return tag("section", tag("h2", section.heading), *parts, *whole, id=section.key)
+    return [*(_part(part) for part in section.parts), *whole]
+
+
+def _supplement(sections: Sequence[Section], results: Results) -> Markup:
+    """Return the supplement. Each section opens when its heading is chosen, here or in the contents."""
+    said = _("Every table is also a CSV file next to this page, with all digits; results.json contains everything.")
+    folded = [
+        tag(
+            "details",
+            tag("summary", tag("h3", section.heading)),
+            tag("div", *_content(section, results), id=section.key),
+            class_="chapter",
+        )
+        for section in sections
+    ]
+    return tag("section", tag("h2", _("Supplement")), tag("p", said), *folded, class_="supplement")
 
 
 def _part(part: Part) -> Markup:
@@ -85,14 +121,21 @@ def _part(part: Part) -> Markup:
     if isinstance(part, Folded):
         return tag("details", tag("summary", part.summary), *map(_part, part.parts))
     if isinstance(part, Excerpt):
-        heads = [column_name(str(column)) for column in part.frame.columns]
-        return _table(part.frame, part.name, part.caption, heads, part.remark)
+        frame, said = without_repetition(part.frame)
+        caption = _with_label(part.label, part.caption)
+        return _table(frame, part.name, caption, heads_of(frame), join_sentences([part.remark, said]))
     return part
+
+
+def _with_label(label: str, text: str) -> str:
+    return _("{label}: {text}").format(label=label, text=text) if label else text
 
 
 def _figure(figure: Figure) -> Markup:
     svg = Markup(figure.svg)
-    caption = tag("figcaption", tag("strong", figure.title), figure.caption)
+    caption = tag("figcaption", tag("strong", _with_label(figure.label, figure.title)), figure.caption)
+    if figure.columns() == 1:
+        return tag("figure", tag("div", svg, role="img", aria_label=figure.title), caption, class_="narrow")
     # On a phone it scrolls, so it must be reachable by the keyboard.
     return tag("figure", tag("div", svg, class_="drawing", role="img", aria_label=figure.title, tabindex="0"), caption)
 
@@ -101,9 +144,12 @@ def _whole(name: str, results: Results) -> Markup:
     table = results.table(name)
     heading = _(next(of.heading for of in results.computed if of.name == name))
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
-    summary = rows.format(heading=heading, count=f"{len(table):,}", file=f"{name}.csv")
+    if len(table) > MOST_ROWS:
+        rows = _("{heading}: the first {shown} of {count} rows of {file}")
+    of = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": f"{name}.csv"}
+    shown = with_names(table.head(MOST_ROWS))
     # The heads are those of the file, so that it can be found there again.
-    return tag("details", tag("summary", summary), _table(with_names(table), name, heading, list(table.columns)))
+    return tag("details", tag("summary", rows.format(**of)), _table(shown, name, heading, list(table.columns)))
 
 
 def _table(table: pd.DataFrame, name: str, caption: str, heads: Sequence[str], remark: str = "") -> Markup:
@@ -127,7 +173,7 @@ def _cell(column: str, value: Any) -> Markup:
     if pd.isna(value):
         return tag("td")
     if isinstance(value, float):
-        return tag("td", _decimals(column, value), class_="number")
+        return tag("td", in_column(column, value), class_="number")
     if isinstance(value, Markup):
         return tag("td", value, class_="number")
     if column in WORDED:
@@ -143,7 +189,3 @@ def _number(text: str) -> Markup:
     if not bracket:
         return tag("td", text, class_="number")
     return tag("td", f"{estimate} ", tag("span", f"[{bounds}", class_="bounds"), class_="number bounded")
-
-
-def _decimals(column: str, value: float) -> str:
-    return p_alone(value) if _P.fullmatch(column) else f"{value:.{4 if column in SMALL else 3}f}"

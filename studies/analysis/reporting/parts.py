@@ -1,11 +1,13 @@
 """The parts that a report is made of."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis.language import gettext as _
 from studies.analysis.language import spoken_language
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.markup import Markup, tag
@@ -19,6 +21,7 @@ class Excerpt:
     caption: str
     frame: pd.DataFrame
     remark: str = ""
+    label: str = ""  # "Table 1", where it is numbered
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,22 @@ Part: TypeAlias = Markup | Figure | Excerpt | Folded
 
 
 @dataclass(frozen=True)
+class Exhibit:
+    """A figure or a table of the main part, which can be cited: `said` is its text in sentences, `numbers` are the rows
+    behind it with their columns as in the files, and `beside` is what stands below it under the same number."""
+
+    key: str
+    heading: str
+    said: Sequence[str]
+    part: Figure | Excerpt
+    numbers: pd.DataFrame
+    beside: Sequence[Excerpt] = field(default=())
+
+    def parts(self) -> list[Part]:
+        return [self.part, *([prose(*self.said)] if self.said else []), *self.beside]
+
+
+@dataclass(frozen=True)
 class Section:
     """A section of the report; `tables` are shown whole, folded, at its end, and `key` is its address in the page."""
 
@@ -40,6 +59,8 @@ class Section:
     heading: str
     parts: Sequence[Part]
     tables: Sequence[str] = field(default=())
+    exhibit: Exhibit | None = None
+    is_folded: bool = False  # of the supplement
 
 
 def prose(*sentences: str) -> Markup:
@@ -79,14 +100,22 @@ def first_unfolded(groups: Iterable[tuple[str, Sequence[Part]]]) -> Iterator[Par
         yield Folded(summary, parts)
 
 
+def replace_in(parts: Iterable[Part], change: Callable[[Figure | Excerpt], Part]) -> list[Part]:
+    """Return the parts with each figure and table changed, also the folded ones."""
+    return [
+        replace(part, parts=replace_in(part.parts, change))
+        if isinstance(part, Folded)
+        else (change(part) if isinstance(part, Figure | Excerpt) else part)
+        for part in parts
+    ]
+
+
 def with_own_names(sections: Iterable[Section]) -> list[Section]:
     """Return the sections with a number added to file names of figures that two titles give."""
     taken: set[str] = set()
 
-    def with_own_name(part: Part) -> Part:
-        if isinstance(part, Folded):
-            return replace(part, parts=[with_own_name(inner) for inner in part.parts])
-        if not isinstance(part, Figure):
+    def with_own_name(part: Figure | Excerpt) -> Part:
+        if isinstance(part, Excerpt):
             return part
         name, number = part.name, 2
         while name in taken:
@@ -94,4 +123,17 @@ def with_own_names(sections: Iterable[Section]) -> list[Section]:
         taken.add(name)
         return replace(part, name=name)
 
-    return [replace(section, parts=[with_own_name(part) for part in section.parts]) for section in sections]
+    return [replace(section, parts=replace_in(section.parts, with_own_name)) for section in sections]
+
+
+class Numbering:
+    """Gives figures and tables their numbers, each kind its own: Figure 1, Table 1, Figure 2; with a prefix, S1."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self.given: Counter[type] = Counter()
+
+    def label(self, part: Figure | Excerpt) -> Figure | Excerpt:
+        self.given[type(part)] += 1
+        text = _("Figure {number}") if isinstance(part, Figure) else _("Table {number}")
+        return replace(part, label=text.format(number=f"{self.prefix}{self.given[type(part)]}"))

@@ -54,6 +54,19 @@ function save(text, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// A link into the supplement opens the section it leads to.
+function open() {
+  const found = location.hash && document.getElementById(location.hash.slice(1));
+  const fold = found && found.closest("details");
+  if (fold && !fold.open) {
+    fold.open = true;
+    found.scrollIntoView();
+  }
+}
+
+addEventListener("hashchange", open);
+open();
+
 for (const box of document.querySelectorAll(".table")) {
   const table = box.querySelector("table");
   const acts = {

@@ -10,10 +10,28 @@ from matplotlib.path import Path  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import judge_gap
-from studies.analysis.reporting.drawing import ACCENT, INK, LINE, MUTED, WIDTH, wrap_title
+from studies.analysis.reporting.drawing import ACCENT, INK, LINE, MUTED, TWO
 from studies.analysis.reporting.numbers import decimal, with_sign
+from studies.analysis.reporting.sheets import (
+    SMALL,
+    Ruler,
+    draw_lines,
+    draw_scale,
+    draw_upright_scale,
+    in_lines,
+    range_of,
+    sheet,
+    write,
+)
 
-COLUMNS, HEIGHT = 4, 1.95  # panels beside each other; inches of each
+COLUMNS = 4  # panels beside each other
+LARGEST = 2.0  # inches of a panel
+LEFT, GAP, TEXT = 0.55, 0.15, 0.11  # inches: for the upright scale, between panels, and of a line of text
+RULES = (  # of 0, of the bias and of both limits
+    {"colors": LINE, "linewidths": 0.8},
+    {"colors": INK, "linewidths": 1.1},
+    *({"colors": INK, "linewidths": 0.9, "linestyles": "--"},) * 2,
+)
 MOST = 400  # points of a panel
 JITTER = 0.16  # of the smallest step between two scores, to either side
 BARS = 8  # of scores that are no whole numbers
@@ -21,58 +39,79 @@ BARS = 8  # of scores that are no whole numbers
 
 def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, beside: Mapping[str, str]) -> Canvas:
     """Draw a panel for each name: human scores across, judge's up, the counts of each score along the edges."""
-
     every = np.concatenate([scores for both in panels.values() for scores in both])
     low, high, step = float(every.min()), float(every.max()), _step(every)
-    edge, reach = high + step * 0.6, (high - low or 1.0) * 0.3
+    reach = (high - low or 1.0) * 0.3
+    edge = high + step * 0.6
+    titles = {name: f"{name}  {beside[name]}" for name in panels}
 
-    def draw(axes: Axes, name: str, x: Array, y: Array) -> None:
-        axes.plot([low, high], [low, high], color=MUTED, linewidth=0.8, linestyle="--")
-        _points(axes, _jitter(x, step, 1), _jitter(y, step, 2))
-        _bars(axes, x, edge, reach, low, high)
-        _bars(axes, y, edge, reach, low, high, across=True)
-        axes.set_title(f"{wrap_title(name)}  {beside[name]}", fontsize=8)
-        axes.set(xlim=(low - step * 0.6, edge + reach), ylim=(low - step * 0.6, edge + reach))
-        if high - low <= BARS:
-            whole = np.arange(np.ceil(low), np.floor(high) + 1)
-            axes.set(xticks=whole, yticks=whole)
+    def draw(axes: Axes, name: str, across: Ruler, up: Ruler) -> None:
+        x, y = panels[name]
+        ends = [low, high]
+        draw_lines(axes, [list(zip(across.places(ends), up.places(ends), strict=True))], colors=MUTED, linestyles="--")
+        _points(axes, across.places(_jitter(x, step, 1)), up.places(_jitter(y, step, 2)))
+        _bars(axes, x, (across, up), edge, reach, low, high)
+        _bars(axes, y, (across, up), edge, reach, low, high, upright=False)
 
-    return _grid(panels, human, judge, draw)
+    span = (low - step * 0.6, edge + reach)
+    return _grid(titles, span, span, human, judge, draw, most=high)
 
 
 def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, difference: str) -> Canvas:
     """Draw a panel for each name: mean of both across, judge minus human up, with bias (line) and limits (dashes)."""
+    found = {name: _bias_and_limits(x, y) for name, (x, y) in panels.items()}
+    titles = {
+        name: f"{name}\n{with_sign(bias)} ({decimal(low)} … {decimal(high)})"
+        for name, (bias, low, high) in found.items()
+    }
+    step = _step(np.concatenate([scores for both in panels.values() for scores in both]))
 
-    def draw(axes: Axes, name: str, x: Array, y: Array) -> None:
-        sums = judge_gap.deviations(x, y).sum(axis=0)
-        bias, low, high = (float(of(sums)) for of in (judge_gap.bias, judge_gap.lower_limit, judge_gap.upper_limit))
-        step = _step(np.concatenate([x, y]))
-        axes.axhline(0, color=LINE, linewidth=0.8)
-        axes.axhline(bias, color=INK, linewidth=1.1)
-        for bound in (low, high):
-            if np.isfinite(bound):
-                axes.axhline(bound, color=INK, linewidth=0.9, linestyle="--")
-        _points(axes, _jitter((x + y) / 2, step, 1), _jitter(y - x, step, 2))
-        axes.set_title(f"{wrap_title(name)}\n{with_sign(bias)} ({decimal(low)} … {decimal(high)})", fontsize=8)
+    def draw(axes: Axes, name: str, across: Ruler, up: Ruler) -> None:
+        x, y = panels[name]
+        for value, how in zip((0, *found[name]), RULES, strict=True):
+            if np.isfinite(value):
+                place = float(up.places(value))
+                draw_lines(axes, [[(across.start, place), (across.end, place)]], **how)
+        _points(axes, across.places(_jitter((x + y) / 2, step, 1)), up.places(_jitter(y - x, step, 2)))
 
-    return _grid(panels, mean, difference, draw)
+    means = range_of(*((x + y) / 2 for x, y in panels.values()))
+    gaps = range_of(*(y - x for x, y in panels.values()), *found.values())
+    return _grid(titles, means, gaps, mean, difference, draw)
+
+
+def _bias_and_limits(x: Array, y: Array) -> tuple[float, float, float]:
+    sums = judge_gap.deviations(x, y).sum(axis=0)
+    bias, low, high = (float(of(sums)) for of in (judge_gap.bias, judge_gap.lower_limit, judge_gap.upper_limit))
+    return bias, low, high
 
 
 def _grid(
-    panels: Mapping[str, tuple[Array, Array]], across: str, up: str, draw: Callable[[Axes, str, Array, Array], None]
+    titles: Mapping[str, str],
+    across: tuple[float, float],
+    up: tuple[float, float],
+    name_across: str,
+    name_up: str,
+    draw: Callable[[Axes, str, Ruler, Ruler], None],
+    *,
+    most: float = np.inf,
 ) -> Canvas:
-    columns = min(COLUMNS, max(2, len(panels)))
-    rows = -(-len(panels) // columns)
-    canvas = Canvas(figsize=(WIDTH, rows * HEIGHT * COLUMNS / max(columns, 3) + 0.3), layout="constrained")
-    grid = canvas.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for axes in grid[len(panels) :]:
-        axes.set_visible(False)
-    for axes, (name, (x, y)) in zip(grid, panels.items(), strict=False):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(length=0, labelsize=7, labelbottom=True)
-        draw(axes, name, x, y)
-    canvas.supxlabel(across, fontsize=9, color=MUTED)
-    canvas.supylabel(up, fontsize=9, color=MUTED)
+    """Draw a panel for each title; the scales are written up to `most`."""
+    columns = min(COLUMNS, max(2, len(titles)))
+    plot = (TWO - LEFT - columns * GAP) / columns
+    size = min(plot, LARGEST)
+    head = 0.1 + TEXT * max(in_lines(title, size, SMALL).count("\n") + 1 for title in titles.values())
+    height = head + size + 0.25
+    canvas, axes = sheet(TWO, height * -(-len(titles) // columns) + 0.15)
+    for number, (name, title) in enumerate(titles.items()):
+        row, column = divmod(number, columns)
+        left, top = LEFT + column * (plot + GAP), row * height + head
+        rulers = Ruler(*across, left, left + size), Ruler(*up, top + size, top)
+        write(axes, left, top - 0.05, in_lines(title, size, SMALL), va="bottom", fontsize=SMALL)
+        draw_scale(axes, rulers[0], top, top + size, most=most)
+        draw_upright_scale(axes, rulers[1], left, left + size, labelled=not column, most=most)
+        draw(axes, name, *rulers)
+    write(axes, LEFT, canvas.get_figheight() - 0.09, name_across, color=MUTED)
+    write(axes, 0.08, head + size / 2, name_up, ha="center", rotation=90, color=MUTED)
     return canvas
 
 
@@ -98,22 +137,33 @@ def _points(axes: Axes, x: Array, y: Array) -> None:
     path = Path(vertices, np.tile([Path.MOVETO, Path.LINETO], len(x)))
     path.should_simplify = False
     axes.add_patch(PathPatch(path, edgecolor=ACCENT, facecolor="none", linewidth=2.6, alpha=0.55, capstyle="round"))
-    axes.update_datalim(vertices)
-    axes.autoscale_view()
 
 
 def _bars(
-    axes: Axes, scores: Array, edge: float, reach: float, low: float, high: float, *, across: bool = False
+    axes: Axes,
+    scores: Array,
+    rulers: tuple[Ruler, Ruler],
+    edge: float,
+    reach: float,
+    low: float,
+    high: float,
+    *,
+    upright: bool = True,
 ) -> None:
-    places, counts, width = _histogram(scores, low, high)
-    heights = reach * 0.62 * counts / counts.max()
-    for place, height, count in zip(places, heights, counts.astype(int), strict=True):
-        corner = (edge, place - width / 2) if across else (place - width / 2, edge)
-        axes.add_patch(Rectangle(corner, *((height, width) if across else (width, height)), color=LINE, linewidth=0))
-        if across:
-            axes.text(edge + height, place, f" {count}", fontsize=5, color=MUTED, va="center")
+    """Draw how often each score was given: above the points, or at their right where the bars are not upright."""
+    along, away = rulers if upright else rulers[::-1]
+    values, counts, width = _histogram(scores, low, high)
+    sides = np.array([along.places(values - width / 2), along.places(values + width / 2)])
+    start, ends = float(away.places(edge)), away.places(edge + reach * 0.62 * counts / counts.max())
+    for first, last, middle, end, count in zip(*sides, sides.mean(axis=0), ends, counts.astype(int), strict=True):
+        corner, size = ((first, start), (last - first, end - start))
+        box = Rectangle(corner, *size) if upright else Rectangle(corner[::-1], *size[::-1])
+        box.set(color=LINE, linewidth=0)
+        axes.add_patch(box)
+        if upright:
+            write(axes, middle, end - 0.02, str(count), fontsize=5, color=MUTED, ha="center", va="bottom")
         else:
-            axes.text(place, edge + height, str(count), fontsize=5, color=MUTED, ha="center", va="bottom")
+            write(axes, end + 0.02, middle, str(count), fontsize=5, color=MUTED)
 
 
 def _histogram(scores: Array, low: float, high: float) -> tuple[Array, Array, float]:

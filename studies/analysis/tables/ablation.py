@@ -81,7 +81,7 @@ def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     changed, whole = both["score"].to_numpy(float), both["score_whole"].to_numpy(float)
     row.values |= {"changed": float(changed.mean()), "whole": float(whole.mean())}
     row.values["estimate"] = float((changed - whole).mean())
-    add_interval_of_difference(row, changed - whole, bootstrap)
+    add_interval_of_difference(row, changed - whole)
     if len(both) < len(scores):
         row.add_notes(Note("profiles_without_whole", count=len(scores) - len(both)))
     return row.cells()

@@ -7,20 +7,30 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, Inference, Interval, fisher_z, pair_moments
+from studies.analysis.bootstrap import (
+    Array,
+    Bootstrap,
+    Interval,
+    fisher_z,
+    number_names,
+    pair_moments,
+    sum_by_cluster,
+)
 from studies.analysis.frames import Export
+from studies.analysis.jackknife import method_of_r
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, judge_gap
-from studies.analysis.measures.multiple import benjamini_hochberg
-from studies.analysis.measures.variance import one_way
+from studies.analysis.measures.attenuation import Ceiling, Reliability, reliability_of
+from studies.analysis.measures.raters_left_out import Ratings
 from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.scores import mean_of_items
 from studies.analysis.tables.table import Table
 
-PERCENTILE = ("pearson_percentile_low", "pearson_percentile_high")
 COLUMNS = [
     "judge",
     "strategy",
@@ -48,75 +58,51 @@ COLUMNS = [
     "method",
     "spearman_low",
     "spearman_high",
-    "p_bh",
     "disattenuated",
     "disattenuated_low",
     "disattenuated_high",
     "within_r_low",
     "within_r_high",
-    "within_df",
     "system_r_low",
     "system_r_high",
     "bias_low",
     "bias_high",
-    "mae_low",
-    "mae_high",
-    "rmse",
-    "rmse_low",
-    "rmse_high",
     "ccc_low",
     "ccc_high",
     "lower_limit",
-    "lower_limit_low",
-    "lower_limit_high",
     "upper_limit",
-    "upper_limit_low",
-    "upper_limit_high",
-    "crossed_low",
-    "crossed_high",
     "kendall_low",
     "kendall_high",
-    "kappa_quadratic_low",
-    "kappa_quadratic_high",
     "ceiling_low",
     "ceiling_high",
-    *PERCENTILE,
+    "spearman_p",
+    "kendall_p",
 ]
 METHODS = {
     "pearson": _(
-        "Pearson's r over conversations; raters and replicates averaged first; BCa interval (95 %) on Fisher's z, "
-        "participants (else conversations) resampled"
+        "Pearson's r over conversations; raters and replicates averaged first; interval (95 %) by a jackknife of "
+        "participants (else conversations) on Fisher's z, Student's t with one degree of freedom less than clusters; "
+        "where eight raters or more differ between conversations, people, raters, and the raters of each person are "
+        "left out, two-way as method says of counsellors' own conversations"
     ),
-    "pearson_percentile_low, pearson_percentile_high": _(
-        "of pearson: percentile interval (95 %) of the same draws, without BCa's corrections; none of counsellors' own "
-        "conversations"
-    ),
-    "p": _(
-        "two-sided: Fisher's z over its standard error in the same resamples, Student's t with one degree of freedom "
-        "less than clusters; of counsellors' own conversations as the interval's"
+    "p": _("two-sided: Fisher's z over the standard error of the interval, with its Student's t, so that both agree"),
+    "item": _(
+        "* is the mean over an instrument's items, of conversations in which a rater scored all that were scored at "
+        "that moment; its tests are a family of their own"
     ),
     "p_holm": _("Holm over the items of a judge × strategy × human × moment"),
-    "p_bh": _("of p: Benjamini–Hochberg over all rows of the table"),
     "…_low, …_high": _(
-        "of within_r, system_r, bias, mae, rmse, ccc, the limits, disattenuated and ceiling: interval (95 %) from the "
-        "same draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z; of "
-        "system_r, ccc and the limits by a jackknife of the same clusters, Student's t"
-    ),
-    "crossed_low, crossed_high": _(
-        "of pearson, with the arms drawn too, so that it tells of other arms than these: two-way, as method says of "
-        "counsellors' own conversations"
+        "of within_r, system_r and ccc: interval (95 %) by a jackknife of the same clusters, Student's t, on Fisher's "
+        "z; of bias from draws of the same clusters (BCa, or what method says)"
     ),
     "spearman": _(
-        "Pearson's r of midranks; interval (95 %) on Fisher's z from the same resamples, ranked anew; where every row "
+        "Pearson's r of midranks; interval (95 %) on Fisher's z by the same jackknife, ranked anew; where every row "
         "is a cluster of its own after Bonett and Wright (2000), with variance (1 + ρ²/2) / (n − 3)"
     ),
-    "kendall": _(
-        "tau-b; interval (95 %) on Fisher's z by a jackknife of the same clusters, Student's t; of counsellors' own "
-        "conversations as that of pearson"
-    ),
+    "kendall": _("tau-b; interval (95 %) on Fisher's z by the same jackknife"),
+    "spearman_p, kendall_p": _("two-sided, from the error of the interval, so that both agree; not adjusted"),
     "within_r": _(
-        "Pearson's r of scores centred per participant, over participants with two rows or more (Bland and Altman "
-        "1995); within_df are its degrees of freedom, rows less participants less 1"
+        "Pearson's r of scores centred per participant, over participants with two rows or more (Bland and Altman 1995)"
     ),
     "system_r": _(
         "Pearson's r of the means of the arms; for its interval the arms stay and participants (else conversations) "
@@ -125,26 +111,24 @@ METHODS = {
     ),
     "bias": _("mean of judge minus human"),
     "mae": _("mean absolute difference"),
-    "rmse": _("root of the mean squared difference"),
     "lower_limit, upper_limit": _(
         "Bland and Altman's limits of agreement: bias less and plus 1.96 standard deviations of judge minus human"
     ),
     "ccc": _("Lin's concordance, moments over n"),
-    "kappa_quadratic": _(
-        "quadratic weights on the scores: of whole numbers the same as ccc, with its interval, and of others not there"
-    ),
+    "kappa_quadratic": _("quadratic weights on the scores: of whole numbers the same as ccc, and of others not there"),
     "ceiling": _(
-        "root of the product of both sides' reliabilities, ICC(1,k); where a judge scored once, the root of the "
-        "people's alone, an upper bound"
+        "root of the product of both sides' reliabilities: of raters who all scored the same ICC(C,k), of others from "
+        "variance components with the raters' variance as error, of replicates ICC(1,k); where a judge scored once, "
+        "the root of the people's alone, an upper bound; interval by a jackknife on the logit of the product"
     ),
     "disattenuated": _(
         "pearson over ceiling: r corrected for the unreliability that the ceiling counts; it may be above 1; for its "
-        "interval the reliabilities are computed anew in each resample"
+        "jackknife interval the reliabilities are computed anew without each cluster"
     ),
     "method": _(
         "counsellors' own conversations: counsellors, arms, and the conversations of a counsellor with an arm are each "
-        "drawn alone; variance of the first two less that of the third, at least the larger (Cameron, Gelbach and "
-        "Miller 2011); Student's t with Satterthwaite's degrees of freedom"
+        "left out (or drawn) alone; variance of the first two less that of the third, at least the larger (Cameron, "
+        "Gelbach and Miller 2011); Student's t with Satterthwaite's degrees of freedom"
     ),
 }
 SCALE = ["instrument", "moment", "item"]
@@ -168,13 +152,9 @@ class Side:
 
 
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (`human × judge × strategy`, nothing) as it goes on, and all rows at its end.
-
-    p_bh is over all rows, p_holm over those of a moment.
-    """
-    judges = _judges(export.ratings)
-    humans = list(_humans(export.ratings))
-    rows: list[dict[str, Any]] = []
+    """Yield (`human × judge × strategy`, its rows); p_holm is over those of a moment."""
+    judges = _judges(export.ratings, with_means=True)
+    humans = list(_humans(export.ratings, with_means=True))
     for (judge, strategy), judged in judges:
         for human, rated in humans:
             row_of = {"judge": judge, "strategy": strategy, "human": human}
@@ -182,15 +162,17 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
                 _compare(human_side, judge_side, row_of | scale, export.conversations, bootstrap)
                 for scale, human_side, judge_side in _shared_scales(rated, judged)
             ]
-            rows += adjust(found, lambda row: row["moment"])
-            yield f"{human} × {judge} {strategy}".rstrip(), []
-    yield "all rows", adjust(rows, lambda row: 0, into="p_bh", correct=benjamini_hochberg)
+            rows = adjust(found, lambda row: (row["moment"], row["item"] == ALL_ITEMS))
+            yield f"{human} × {judge} {strategy}".rstrip(), rows
 
 
-def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Yield each row of agreement.csv with what it compares: columns `human` and `judge`, one row per UNIT."""
-    humans = list(_humans(ratings))
-    for (judge, strategy), judged in _judges(ratings):
+def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield each row of agreement.csv with what it compares: columns `human` and `judge`, one row per UNIT.
+
+    `with_means`: also item `*`, the mean over an instrument's items.
+    """
+    humans = list(_humans(ratings, with_means))
+    for (judge, strategy), judged in _judges(ratings, with_means):
         for human, rated in humans:
             for scale, *sides in _shared_scales(rated, judged):
                 yield {"judge": judge, "strategy": strategy, "human": human} | scale, _beside(*sides)
@@ -229,15 +211,28 @@ def _beside(human: Side, judge: Side) -> pd.DataFrame:
     return pd.concat({"human": human.scores, "judge": judge.scores}, axis=1, join="inner").sort_index()
 
 
-def _judges(ratings: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
+def _judges(ratings: pd.DataFrame, with_means: bool = False) -> list[tuple[Any, pd.DataFrame]]:
     judged = ratings[ratings["rater_kind"] == "judge"]
     single = _mean(judged, ["rater", "strategy", *SCALE, *UNIT, "replicate"])
+    if with_means:
+        single = _with_means(single, ratings)
     return list(single.groupby(["rater", "strategy"], observed=True))
 
 
-def _humans(ratings: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def _with_means(single: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
+    """Add item `*`, the mean over the items of an instrument that anybody scored at that moment, where all were."""
+    scored = ratings.groupby(["instrument", "moment"], observed=True)["item"].nunique()
+    items = scored.reindex(pd.MultiIndex.from_frame(single[["instrument", "moment"]].astype(str))).to_numpy()
+    several = single[items > 1]
+    means = mean_of_items(several.astype({"item": str}), pd.Series(items[items > 1], index=several.index))
+    return pd.concat([single.astype({"item": str}), means], ignore_index=True)
+
+
+def _humans(ratings: pd.DataFrame, with_means: bool = False) -> Iterator[tuple[str, pd.DataFrame]]:
     people = ratings[ratings["rater_kind"] != "judge"]
     single = _mean(people, ["rater_kind", "rater", *SCALE, *UNIT])
+    if with_means:
+        single = _with_means(single, ratings)
     for kind, rated in single.groupby("rater_kind", observed=True):
         yield str(kind), rated
         if kind in SEVERAL_RATERS and rated["rater"].nunique() > 1:
@@ -272,15 +267,14 @@ def _compare(
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     arms = about["arm"].to_numpy(str)
     drawn = _draw_of(of["human"], about, bootstrap)
+    drawn = replace(drawn, ratings=_differing_raters(human, both.index, drawn))
     row = Row(**of, n=len(both), clusters=int(drawn.clusters.max()) + 1)
     _add_correlations(row, x, y, drawn)
-    _add_crossed(row, x, y, _with_arms(drawn, arms))
     _add_within(row, x, y, about["participant"].to_numpy(str), drawn)
     row.compute("system_r", lambda: correlation.arm_means_correlation(x, y, arms))
     intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
     _add_distance(row, x, y, drawn)
-    _add_ceiling(row, human, judge, both.index)
-    _add_disattenuated(row, human, judge, both, drawn)
+    _add_ceiling(row, human, judge, both, drawn)
     if abs(row.values["system_r"]) >= NEAR_ONE:
         row.add_notes(Note("near_one").on("system_r"))
     if 3 <= (count := len(set(arms) - {""})) <= FEW_ARMS:
@@ -299,9 +293,17 @@ def _draw_of(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
     return Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
 
 
+def _differing_raters(human: Side, units: pd.MultiIndex, drawn: Drawn) -> Ratings | None:
+    """Return the ratings of these units, if other raters rated some than others; None if the same rated all."""
+    scored = _single_scores(human, units)
+    targets, raters = units.get_indexer(scored.index), number_names(scored["rater"])
+    ratings = Ratings(scored["score"].to_numpy(float), targets, raters)
+    return ratings if drawn.crossed_with is None and ratings.differ(drawn.clusters) else None
+
+
 def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     row.compute("pearson", lambda: correlation.pearson(x, y))
-    _add_interval(row, lambda: _resample(x, y, drawn))
+    _add_interval(row, x, y, drawn)
     _add_spearman(row, x, y, drawn)
     row.compute("kendall", lambda: correlation.kendall(x, y))
     _add_bounds_of_kendall(row, x, y, drawn)
@@ -309,152 +311,137 @@ def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
 
 def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     """Add the interval of `kendall`; where that does not exist, its reason holds for the interval too."""
-    row.values |= {"kendall_low": np.nan, "kendall_high": np.nan}
+    row.values |= {"kendall_low": np.nan, "kendall_high": np.nan, "kendall_p": np.nan}
     if np.isnan(row.values["kendall"]):
         return
     try:
         correlation.refuse_perfect(row.values["kendall"])
-        low, high = intervals.bounds_of_kendall(x, y, drawn)
+        inference = intervals.inference_of_kendall(x, y, drawn)
+        interval, p = inference.interval_of_r(), inference.p_value()
     except Undefined as reason:
-        row.leave_out("kendall_low", "kendall_high", because=reason.note)
+        row.leave_out("kendall_low", "kendall_high", "kendall_p", because=reason.note)
     else:
-        row.values |= {"kendall_low": low, "kendall_high": high}
+        row.values |= {"kendall_low": interval.low, "kendall_high": interval.high, "kendall_p": p}
 
 
 def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
-    row.values["within_df"] = np.nan
     try:
         within = correlation.within_persons(x, y, persons)
     except Undefined as reason:
         row.leave_out("within_r", because=reason.note)
         return
-    row.values["within_df"] = within.freedom
     row.compute("within_r", within.r)
-    intervals.add_intervals(row, [intervals.within_persons(within)], drawn)
+    intervals.add_intervals(row, [intervals.within_persons(within, drawn)], drawn)
 
 
 def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    measured = intervals.of_distance(x, y)
-    row.values |= {one.name: one.estimate() for one in measured}
+    deviations = judge_gap.deviations(x, y)
+    total = deviations.sum(axis=0)
+    row.values |= {"bias": float(judge_gap.bias(total)), "mae": float(judge_gap.mean_absolute_error(total))}
+    row.values |= {"lower_limit": float(judge_gap.lower_limit(total))}
+    row.values |= {"upper_limit": float(judge_gap.upper_limit(total))}
     if len(x) < 2:
         row.leave_out("lower_limit", "upper_limit", because=Note("under_two_conversations"))
     row.compute("ccc", lambda: correlation.concordance(x, y))
     row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
-    intervals.add_intervals(row, [*measured, *intervals.concordance(x, y)], drawn)
+    measured = [intervals.Measured("bias", judge_gap.bias, deviations), intervals.concordance(x, y)]
+    intervals.add_intervals(row, measured, drawn)
 
 
-def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
+def _add_interval(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     try:
-        resampled = resample()
-        interval = resampled.interval_of_r()
+        correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
+        inference = drawn.infer_pearson(x, y)
+        interval = inference.interval_of_r()
     except Undefined as reason:
-        row.leave_out("pearson_low", "pearson_high", "p", *PERCENTILE, because=reason.note)
+        row.leave_out("pearson_low", "pearson_high", "p", because=reason.note)
         return
-    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high, "p": resampled.p_value()}
-    row.add_methods(intervals.method_of_r(resampled, interval))
-    _add_percentile(row, resampled)
-    row.add_notes(*resampled.notes(INTERVAL))
-
-
-def _add_percentile(row: Row, resampled: Inference) -> None:
-    try:
-        bounds = intervals.percentile(resampled)
-    except Undefined as reason:
-        row.leave_out(*PERCENTILE, because=reason.note)
-    else:
-        row.values |= dict(zip(PERCENTILE, (float(np.tanh(bound)) for bound in bounds), strict=True))
-
-
-def _with_arms(drawn: Drawn, arms: np.ndarray) -> Drawn:
-    """Return the same draw with the arms drawn too."""
-    return replace(drawn, crossed_with=np.unique(arms, return_inverse=True)[1])
-
-
-def _add_crossed(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """Add the interval that draws arms too. The interval of r has already noted what its resamples lack."""
-    try:
-        if not np.any(drawn.crossed_with):
-            raise Undefined("one_arm")
-        interval = _resample(x, y, drawn).interval_of_r()
-    except Undefined as reason:
-        row.leave_out("crossed_low", "crossed_high", because=reason.note)
-        return
-    row.values |= {"crossed_low": interval.low, "crossed_high": interval.high}
+    if drawn.ratings is not None and not drawn.leaves_raters_out():
+        row.add_notes(Note("raters_not_left_out", count=drawn.ratings.count()).on(INTERVAL))
+    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high, "p": inference.p_value()}
+    row.add_methods(method_of_r(inference, interval))
+    row.add_notes(*inference.notes(INTERVAL))
 
 
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     """Add Spearman's coefficient. `_add_interval` has already added the notes on the resamples."""
     row.compute("spearman", lambda: correlation.spearman(x, y))
     try:
-        interval = _spearman_interval(x, y, drawn)
+        interval, p = _test_spearman(x, y, drawn)
     except Undefined as reason:
-        row.leave_out("spearman_low", "spearman_high", because=reason.note)
+        row.leave_out("spearman_low", "spearman_high", "spearman_p", because=reason.note)
         return
-    row.values |= {"spearman_low": interval.low, "spearman_high": interval.high}
+    row.values |= {"spearman_low": interval.low, "spearman_high": interval.high, "spearman_p": p}
     if not intervals.is_said(row, interval.method):
         row.add_methods(interval.method.on("Spearman"))
 
 
-def _spearman_interval(x: Array, y: Array, drawn: Drawn) -> Interval:
+def _test_spearman(x: Array, y: Array, drawn: Drawn) -> tuple[Interval, float]:
+    """Return the interval of Spearman's coefficient and p."""
     rho = correlation.spearman(x, y)  # where it does not exist, its reason is the interval's too
     if drawn.crossed_with is None and len(np.unique(drawn.clusters)) == len(x):
         return correlation.bonett_wright(rho, len(x))
     correlation.refuse_perfect(rho)
     pairs = correlation.score_pairs(x, y)
-    return drawn.resample(pairs.spearman_z(), pairs.indicators()).interval_of_r()
+    inference = drawn.infer_r(pairs.spearman_z(), pairs.indicators())
+    return inference.interval_of_r(), inference.p_value()
 
 
-def _resample(x: Array, y: Array, drawn: Drawn) -> Inference:
-    correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
-    return drawn.resample(fisher_z, pair_moments(x, y))
-
-
-def _add_disattenuated(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
-    spreads = [_spread(side, both.index) for side in (human, judge)]
-    x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-    measured = intervals.disattenuate(x, y, [spread for spread in spreads if spread[:, 1].max() > 1])
-    row.compute("disattenuated", lambda: _corrected_r(row.values["pearson"], row.values["ceiling"]))
-    intervals.add_intervals(row, measured, drawn)
-
-
-def _corrected_r(r: float, ceiling: float) -> float:
-    if np.isnan(r):
-        raise Undefined("no_r")
-    if np.isnan(ceiling):
-        raise Undefined("no_ceiling")
-    return r / ceiling
-
-
-def _spread(side: Side, units: pd.MultiIndex) -> Array:
-    places = units.get_indexer(pd.MultiIndex.from_frame(side.single[UNIT]))
-    scores = side.single["score"].to_numpy(float)
-    return judge_gap.unit_sums(scores[places >= 0], places[places >= 0], len(units))
-
-
-def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> None:
-    """Add the largest r that the reliabilities of both means allow: the root of their product."""
-    once = not _single_scores(judge, units).index.duplicated().any()
-    sides = [human] if once else [human, judge]
-    row.compute("ceiling", lambda: float(np.sqrt(np.prod([_reliability(side, units) for side in sides]))))
-    if once and np.isfinite(row.values["ceiling"]):
+def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
+    """Add the largest r that the reliabilities of both means allow, the root of their product, and r over it."""
+    once = not _single_scores(judge, both.index).index.duplicated().any()
+    bounds = [f"{name}_{end}" for name in ("ceiling", "disattenuated") for end in ("low", "high")]
+    row.values |= dict.fromkeys(bounds, np.nan)
+    try:
+        known = [_reliability(side, both.index, drawn.clusters) for side in ([human] if once else [human, judge])]
+    except Undefined as reason:
+        row.leave_out("ceiling", because=reason.note)
+        row.leave_out("disattenuated", because=Note("no_ceiling"))
+        return
+    ceiling = Ceiling(tuple(known))
+    row.values["ceiling"] = ceiling.estimate
+    row.add_methods(known[0].method.on("ceiling"))
+    if once:
         row.add_notes(Note("upper_bound").on("ceiling"))
+    _add_bounds(row, "ceiling", ceiling.interval)
+    if np.isnan(row.values["pearson"]):
+        row.leave_out("disattenuated", because=Note("no_r"))
+        return
+    row.values["disattenuated"] = row.values["pearson"] / ceiling.estimate
+    x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
+    sums = sum_by_cluster(pair_moments(x, y), drawn.clusters)
+    _add_bounds(row, "disattenuated", lambda: ceiling.interval_of_corrected(_r, sums))
 
 
-def _single_scores(side: Side, units: pd.MultiIndex) -> pd.Series:
-    scored = side.single.set_index(UNIT)["score"]
+def _r(sums: Array) -> Array:
+    return np.asarray(np.tanh(fisher_z(sums)))
+
+
+def _add_bounds(row: Row, name: str, interval_of: Callable[[], Interval]) -> None:
+    try:
+        interval = interval_of()
+    except Undefined as reason:
+        row.leave_out(f"{name}_low", f"{name}_high", because=reason.note)
+    else:
+        row.values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def _single_scores(side: Side, units: pd.MultiIndex) -> pd.DataFrame:
+    scored = side.single.set_index(UNIT)
     return scored[scored.index.isin(units)]
 
 
-def _reliability(side: Side, units: pd.MultiIndex) -> float:
-    """Return ICC(1,k) of the means that were correlated, k being their average number of scores."""
+def _reliability(side: Side, units: pd.MultiIndex, clusters: np.ndarray) -> Reliability:
+    """Return the reliability of the means that were correlated; `clusters`: of each unit."""
     scored = _single_scores(side, units)
-    targets = np.unique(scored.groupby(level=UNIT, observed=True).ngroup(), return_inverse=True)[1]
+    targets = units.get_indexer(scored.index)
     if np.bincount(targets).max() < 2:
         raise Undefined(SCORED_ONCE[side.by])
-    reliability = one_way(scored.to_numpy(float), targets).mean.estimate
-    if reliability <= 0:
+    raters = number_names(scored["rater"]) if side.by == "rater" else None
+    found = reliability_of(scored["score"].to_numpy(float), targets, raters, clusters)
+    if found.estimate <= 0:
         raise Undefined(UNRELIABLE[side.by])
-    return reliability
+    return found
 
 
 TABLES = (

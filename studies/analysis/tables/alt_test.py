@@ -47,8 +47,7 @@ COLUMNS = [
     "method",
     "note",
 ]
-# By how much a judge may be behind for being cheaper, as the paper suggests for experts, skilled raters and crowds.
-EPSILON = {"expert": 0.2, "reviewer": 0.15, "crowd": 0.1}
+HUMANS = ("expert", "reviewer", "crowd")
 FEWEST = 30  # conversations of a rater
 ADVISED = 3  # raters
 TESTED: Mapping[measure.Score, str] = {
@@ -64,7 +63,8 @@ METHODS = {
         "(else conversations) resampled"
     ),
     "p": _(
-        "of a one-sided t that the difference is below epsilon (.2 experts, .15 reviewers, .1 crowd); takes "
+        "of a one-sided t that the difference is below epsilon, by how much the study file ([alt_test]) lets a judge "
+        "be behind for being cheaper (usually .2 behind experts, .15 behind reviewers, .1 behind a crowd); takes "
         "conversations as independent; empty where the comparisons do not vary, whose value then decides"
     ),
     "p_adjusted": _("Benjamini–Yekutieli over the annotators"),
@@ -115,7 +115,7 @@ def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]
     for (judge, strategy), judged in judged_rows(export.ratings).groupby(JUDGE):
         answers = _answers(judged, types)
         for humans, of_items in people.items():
-            of = {"judge": str(judge), "strategy": str(strategy), "humans": humans}
+            of = {"judge": str(judge), "strategy": str(strategy), "humans": humans, "epsilon": export.epsilon[humans]}
             items = {
                 scale: _shared_scores(of_items[scale], answers[scale], export, _type(scale, types))
                 for scale in of_items
@@ -131,7 +131,7 @@ def _type(scale: Key, types: Types) -> str:
 
 def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Key, pd.DataFrame]]:
     """Return UNIT × raters by rater kind and SCALE; the first of a person's replicates counts."""
-    rated = first_of_people(ratings[ratings["rater_kind"].isin(list(EPSILON))])
+    rated = first_of_people(ratings[ratings["rater_kind"].isin(HUMANS)])
     texts = rated[["rater_kind", *SCALE, *UNIT, "rater"]].astype(str).assign(score=rated["score"])
     found: dict[str, dict[Key, pd.DataFrame]] = {}
     for (kind, *scale), rows in texts.groupby(["rater_kind", *SCALE]):
@@ -163,7 +163,7 @@ def _shared_scores(annotations: pd.DataFrame, answers: pd.Series, export: Export
     return Shared(several, judge, clusters, alone=len(rated) - len(several), type=type)
 
 
-def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap) -> Rows:
+def _rows(of: dict[str, Any], items: Mapping[Key, Shared], bootstrap: Bootstrap) -> Rows:
     if not any(len(shared.judge) for shared in items.values()):
         return [_no_test(of | dict.fromkeys(SCALE, ""))]
     rows: Rows = []
@@ -173,13 +173,13 @@ def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap)
     return rows
 
 
-def _no_test(of: dict[str, str]) -> dict[str, Any]:
-    row = Row(**of, statistic="winning_rate", annotator="", epsilon=EPSILON[of["humans"]], n=0, clusters=0)
+def _no_test(of: dict[str, Any]) -> dict[str, Any]:
+    row = Row(**of, statistic="winning_rate", annotator="", n=0, clusters=0)
     row.leave_out("estimate", because=Note("no_two_raters"))
     return row.cells()
 
 
-def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
+def _of_item(of: dict[str, Any], shared: Shared, bootstrap: Bootstrap) -> Rows:
     comparisons = measure.compare(shared.annotations.to_numpy(float), shared.judge, shared.score())
     annotators = [
         _annotator(of | {"annotator": str(name)}, comparison, shared, bootstrap)
@@ -193,13 +193,13 @@ def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
     return [row.cells() for row in (*together, *annotators)]
 
 
-def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
-    epsilon, advantages = EPSILON[of["humans"]], comparison.advantages()
+def _annotator(of: dict[str, Any], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
+    advantages = comparison.advantages()
     clusters = number_names(shared.clusters[comparison.items])
-    row = Row(**of, statistic="difference", epsilon=epsilon, n=len(advantages), clusters=int(clusters.max()) + 1)
+    row = Row(**of, statistic="difference", n=len(advantages), clusters=int(clusters.max()) + 1)
     row.values["estimate"] = float(advantages.mean())
     add_interval(row, advantages, clusters, bootstrap, alike="comparisons_alike")
-    row.compute("p", lambda: comparison.p_value(epsilon))
+    row.compute("p", lambda: comparison.p_value(of["epsilon"]))
     return row
 
 
@@ -210,7 +210,7 @@ def _adjust(annotators: list[Row]) -> None:
             row.values["p_adjusted"] = float(p)
 
 
-def _winning_rate(of: dict[str, str], annotators: list[Row], shared: Shared) -> Row:
+def _winning_rate(of: dict[str, Any], annotators: list[Row], shared: Shared) -> Row:
     row = _of_all(of, "winning_rate", shared)
     adjusted = [found.values["p_adjusted"] for found in annotators if "p_adjusted" in found.values]
     if adjusted:
@@ -237,7 +237,7 @@ def _cautions(annotators: list[Row], shared: Shared) -> Iterator[Note]:
         yield Note("independent_in_t_test", count=len(shared.judge), clusters=clusters)
 
 
-def _advantage(of: dict[str, str], comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
+def _advantage(of: dict[str, Any], comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
     sums = np.zeros((len(shared.judge), 2 * len(comparisons)))
     for place, comparison in enumerate(comparisons):
         sums[comparison.items, place] = 1
@@ -255,9 +255,8 @@ def _resample(sums: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> 
     return resampled
 
 
-def _of_all(of: dict[str, str], statistic: str, shared: Shared) -> Row:
-    about = {"statistic": statistic, "annotator": "", "epsilon": EPSILON[of["humans"]]}
-    return Row(**of, **about, n=len(shared.judge), clusters=len(set(shared.clusters)))
+def _of_all(of: dict[str, Any], statistic: str, shared: Shared) -> Row:
+    return Row(**of, statistic=statistic, annotator="", n=len(shared.judge), clusters=len(set(shared.clusters)))
 
 
 TABLES = (

@@ -7,32 +7,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from scipy.stats import ttest_1samp  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures import paired
-from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.notes import Note
-from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Row
 from studies.analysis.tables import effects
-from studies.analysis.tables.effects import (
-    D_AV,
-    D_Z,
-    HODGES_LEHMANN,
-    RANK_BISERIAL,
-    add_effects,
-    add_interval_of_difference,
-    add_wilcoxon,
-)
+from studies.analysis.tables.effects import D_Z, add_d_z, add_t_test, add_wilcoxon
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
-OF_TESTS = ("wilcoxon_p", "t_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)
+OF_TESTS = ("p", "wilcoxon_p", *D_Z)
 COLUMNS = [
     "raters",
     "instrument",
@@ -40,41 +28,27 @@ COLUMNS = [
     "moment",
     "arm_a",
     "arm_b",
-    "users",
     "difference",
     "low",
     "high",
-    "wilcoxon_p",
+    "p",
     "p_holm",
-    "p_bh",
-    "t_p",
-    "rank_biserial",
+    "wilcoxon_p",
     *D_Z,
-    *HODGES_LEHMANN,
     "n",
     "clusters",
     "seekers",
     "condition",
     "method",
     "note",
-    *RANK_BISERIAL[1:],
-    *D_AV,
 ]
 METHODS = {
     "difference": _(
         "arm_a minus arm_b, of final scores; mean over the users (people or profiles, each with the mean of their "
-        "conversations) that met both; BCa interval (95 %), users resampled, and with fewer than 30 users Student's t "
-        "of the differences"
+        "conversations) that met both; interval (95 %) by Student's t of these differences"
     ),
-    "wilcoxon_p": _("Wilcoxon's signed-rank test of these differences, those of 0 dropped; two-sided"),
-    "p_holm": _(
-        "of wilcoxon_p: Holm over the pairs of an item; two arms that nobody scored differently count as p = 1"
-    ),
-    "p_bh": _(
-        "of wilcoxon_p: Benjamini–Hochberg over all pairs and items of the same raters and moment, counted so too; "
-        "item * by itself"
-    ),
-    "t_p": _("paired t test, two-sided, not adjusted"),
+    "p": _("paired t test, two-sided, from the same error as the interval, so that both agree"),
+    "p_holm": _("of p: Holm over the pairs of an item; two arms that nobody scored differently count as p = 1"),
 } | effects.METHODS
 
 Found = Iterator[tuple[str, list[dict[str, Any]]]]
@@ -115,25 +89,11 @@ def comparisons(export: Export, ratings: pd.DataFrame | None = None) -> Iterator
             yield Compared(dict(zip(OF, map(str, key), strict=True)), wide["score"], wide["conversations"])
 
 
-def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
+def arm_pairs(export: Export, _bootstrap: Bootstrap) -> Found:
     """Yield (kind of raters, its rows)."""
     for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
-        rows = [row_of(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
-        adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", undecided=lambda row: row["users"])
-        adjust(
-            rows,
-            _everywhere,
-            p="wilcoxon_p",
-            into="p_bh",
-            correct=benjamini_hochberg,
-            undecided=lambda row: row["users"],
-        )
-        yield raters, rows
-
-
-def _everywhere(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the family of all pairs and items of a moment; the mean over all items is its own family."""
-    return row["moment"], row["item"] == ALL_ITEMS
+        rows = [row_of(item, arms) for item in items for arms in combinations(item.arms, 2)]
+        yield raters, adjust(rows, lambda row: tuple(row[name] for name in OF), undecided=lambda row: row["clusters"])
 
 
 def scores_of_pair(item: Compared, arms: Sequence[str]) -> Compared:
@@ -147,36 +107,20 @@ def differences(pair: Compared) -> Array:
     return np.asarray(first - second)
 
 
-def t_test(differences: Array) -> float:
-    """Return the two-sided p of a paired t test."""
-    if len(differences) < 2:
-        raise Undefined("one_pair")
-    if np.ptp(np.round(differences, paired.ROUNDED)) == 0:
-        raise Undefined("differences_alike")
-    return float(ttest_1samp(differences, 0).pvalue)
-
-
-def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[str, Any]:
-    """Return the row of two arms of the item, without p_holm and p_bh, which need the other rows."""
+def row_of(item: Compared, arms: tuple[str, ...]) -> dict[str, Any]:
+    """Return the row of two arms of the item, without p_holm, which needs the other rows."""
     pair = scores_of_pair(item, arms)
     users = len(pair.scores)
-    row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.n_conversations())
-    row.values |= {"p_holm": np.nan, "p_bh": np.nan}
+    row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], clusters=users, n=pair.n_conversations(), p_holm=np.nan)
     if users:
-        _compare(row, pair, bootstrap)
+        between = differences(pair)
+        row.values["difference"] = float(between.mean())
+        add_t_test(row, between)
+        add_wilcoxon(row, between)
+        add_d_z(row, between)
     else:
         row.leave_out("difference", "low", "high", *OF_TESTS, because=Note("nobody_met_both"))
     return row.cells()
-
-
-def _compare(row: Row, pair: Compared, bootstrap: Bootstrap) -> None:
-    first, second = pair.values().T
-    between = first - second
-    row.values["difference"] = float(between.mean())
-    add_interval_of_difference(row, between, bootstrap)
-    add_wilcoxon(row, between)
-    row.compute("t_p", lambda: t_test(between))
-    add_effects(row, first, second, bootstrap)
 
 
 TABLES = (

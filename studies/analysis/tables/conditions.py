@@ -6,24 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, mean
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.notes import INTERVAL, Note, Notes
-from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.effects import (
-    D_AV,
-    D_Z,
-    HODGES_LEHMANN,
-    RANK_BISERIAL,
-    add_effects,
-    add_interval_of_difference,
-    add_wilcoxon,
-)
+from studies.analysis.tables.effects import D_Z, add_d_z, add_t_test, add_wilcoxon
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
@@ -36,12 +28,11 @@ COLUMNS = [
     "difference",
     "low",
     "high",
-    "wilcoxon_p",
+    "p",
     "p_holm",
+    "wilcoxon_p",
     "rank_biserial",
-    "d_z",
-    "d_z_low",
-    "d_z_high",
+    *D_Z,
     *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high")),
     "n",
     "pairs",
@@ -52,45 +43,55 @@ COLUMNS = [
     "method",
     "note",
     "raters",
-    "p_holm_arms",
-    *RANK_BISERIAL[1:],
-    *D_AV,
-    *HODGES_LEHMANN,
 ]
 METHODS = {
     "difference": _(
         "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
-        "person), then over those that were met in both conditions (paired; Wilcoxon's signed-rank test with "
-        "differences of 0 dropped); where nobody was, the two groups are drawn each by itself (not paired)"
+        "person), then over those that were met in both conditions (paired); where nobody was, of two groups (not "
+        "paired); interval (95 %) by Student's t of the differences, of two groups by Welch's"
     ),
+    "p": _("two-sided t test, paired or Welch's, from the same error as the interval, so that both agree"),
     "p_holm": _(
-        "of wilcoxon_p: Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms. "
+        "of p: Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms. "
         "An item that nobody scored differently counts as p = 1"
     ),
-    "p_holm_arms": _("of wilcoxon_p: Holm over the arms of an item, counted so too"),
+    "arm": _(
+        "* is the mean over the arms, each counting alike, for the profiles (or people) that met every arm in both "
+        "conditions"
+    ),
+    "rank_biserial": _("of matched pairs, differences of 0 dropped"),
 } | effects.METHODS
-OF_PAIRS = ("wilcoxon_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)
+OF_PAIRS = ("wilcoxon_p", "rank_biserial", *D_Z)
 
 
 def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield all rows at once; `difference` is worst case minus average."""
     scores = scores_by_cluster(export, export.ratings)
     scores = scores[scores["condition"].isin(CONDITIONS)]
+    scores = scores[scores.groupby([*GROUP, "item"])["condition"].transform("nunique") == len(CONDITIONS)]
+    scores = pd.concat([scores, _over_arms(scores)])
     rows = [
         _row(dict(zip([*GROUP, "item"], map(str, key), strict=True)), group, bootstrap)
         for key, group in scores.groupby([*GROUP, "item"])
-        if group["condition"].nunique() == len(CONDITIONS)
     ]
-    adjust(rows, _family, p="wilcoxon_p", undecided=lambda row: row["pairs"])
-    adjust(rows, _of_item, p="wilcoxon_p", into="p_holm_arms", undecided=lambda row: row["pairs"])
-    yield "average against worst case", rows
+    yield "average against worst case", adjust(rows, _family, undecided=lambda row: row["pairs"])
+
+
+def _over_arms(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over the arms of the profiles that met all of several in both conditions, as arm `*`."""
+    of = [name for name in GROUP if name != "arm"] + ["item"]
+    arms = scores.groupby(of)["arm"].transform("nunique")
+    met = scores.groupby([*of, "cluster"])["score"].transform("size")  # one row for each arm and condition
+    complete = scores[(arms > 1) & (met == arms * len(CONDITIONS))]
+    means = complete.groupby([*of, "condition", "setup", "cluster"])
+    return means.agg(score=("score", "mean"), conversations=("conversations", "sum")).reset_index().assign(arm=POOLED)
 
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     wide = scores.pivot(index="cluster", columns="condition", values="score")[[*CONDITIONS]]
     both = wide.dropna()
     counted = scores[scores["cluster"].isin(both.index)] if len(both) else scores
-    row = Row(**of, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan, p_holm_arms=np.nan)
+    row = Row(**of, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan)
     if len(both):
         _compare_paired(row, both.to_numpy(float), bootstrap)
         if len(both) < len(wide):
@@ -106,9 +107,10 @@ def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
     for condition, values in zip(CONDITIONS, pairs.T, strict=True):
         _add_mean(row, condition, values, bootstrap)
     row.add_methods(Note("paired"))
-    add_interval_of_difference(row, differences, bootstrap)
+    add_t_test(row, differences)
     add_wilcoxon(row, differences)
-    add_effects(row, pairs[:, 1], pairs[:, 0], bootstrap)
+    row.compute("rank_biserial", lambda: paired.rank_biserial(differences))
+    add_d_z(row, differences)
 
 
 def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> None:
@@ -129,37 +131,25 @@ def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
     for condition, values in zip(CONDITIONS, groups, strict=True):
         _add_mean(row, condition, values, bootstrap)
     row.leave_out(*OF_PAIRS, because=Note("nobody_in_both_conditions"))
-    first, second = (np.column_stack([np.ones_like(values), values]) for values in groups)
-    nothing = np.zeros_like
     try:
-        if all(np.ptp(values) == 0 for values in groups):
-            raise Undefined("scores_alike")
-        resampled = bootstrap.resample_apart(
-            _between, np.hstack([first, nothing(first)]), np.hstack([nothing(second), second])
-        )
+        test = paired.welch(*(np.round(values, paired.ROUNDED) for values in groups))
     except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
+        row.leave_out("low", "high", "p", because=reason.note)
         return
-    interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high}
-    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
-    row.add_notes(*resampled.notes(INTERVAL))
+    row.values |= {"low": test.low, "high": test.high, "p": test.p}
+    row.add_methods(Note("t_welch"))
+    if (fewest := min(map(len, groups))) < FEW_CLUSTERS:
+        row.add_notes(Note("few_clusters", count=fewest).on(INTERVAL))
 
 
-def _between(sums: Array) -> Array:
-    """Return the difference, from (n, x) of the average and (n, x) of the worst case."""
-    return mean(sums[..., 2:]) - mean(sums[..., :2])
+def _family(row: dict[str, Any]) -> tuple[bool | str, ...]:
+    """Return the family of a row's test.
 
-
-def _family(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the family of a row's test: the items of an arm; the means over all items are tested over the arms."""
+    It is the items of an arm; the means over all items are tested over the arms, and what is over the arms by itself.
+    """
     of = tuple(row[name] for name in GROUP if name != "arm")
-    return ("", *of) if row["item"] == ALL_ITEMS else (row["arm"], *of)
-
-
-def _of_item(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the family of an item over the arms."""
-    return tuple(row[name] for name in (*GROUP, "item") if name != "arm")
+    of_arms = row["item"] == ALL_ITEMS and row["arm"] != POOLED
+    return (of_arms, row["item"] == ALL_ITEMS, "" if of_arms else row["arm"], *of)
 
 
 TABLES = (

@@ -1,4 +1,4 @@
-"""costs.csv: what a conversation takes of time, tokens and money, by what the models were asked for."""
+"""costs.csv: what a conversation takes of time, tokens and money, and how long and fast the replies are."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +12,7 @@ from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.by_language import find_languages, split_by_language
+from studies.analysis.tables.lengths import SHOWN, reply_lengths
 from studies.analysis.tables.table import Table
 
 COLUMNS = [
@@ -27,11 +28,17 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
+    "sd",
 ]
 METHODS = {
     "estimate": _(
         "sums over all attempts of a conversation, failed ones too; mean over the conversations for which a model "
         "was asked for that purpose"
+    ),
+    "purpose": _(
+        "what the models were asked for, * all together; reply_shown is over the replies of all seekers: characters "
+        "are the Unicode code points of what was shown, seconds the model's own from the request on, before a study "
+        "evens them out on the page; BCa interval (95 %) of the mean, participants (else conversations) resampled"
     ),
     "arm": _("* is the mean over the conversations of all arms"),
     "language": _("* pools all languages; where there are several, each also has rows of its own"),
@@ -63,6 +70,17 @@ def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
                 of = {"arm": arm, "seekers": seekers, "language": language, "purpose": purpose}
                 rows += [_row(of | {"measure": measure}, kept, bootstrap) for measure in MEASURES]
         yield arm, rows
+    yield from reply_lengths(export, bootstrap)
+
+
+def of_calls(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of costs.csv that are of a conversation's calls."""
+    return table[table["purpose"] != SHOWN] if len(table) else table
+
+
+def of_replies(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of costs.csv that are of the replies that were shown."""
+    return table[table["purpose"] == SHOWN] if len(table) else table
 
 
 def _arms(used: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -95,10 +113,14 @@ def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     known = used.dropna(subset=measure)
     row = Row(**of, n=len(known), clusters=known["cluster"].nunique())
     if known.empty:
-        row.leave_out("estimate", "low", "high", because=Note(UNKNOWN[measure][0]))
+        row.leave_out("estimate", "low", "high", "sd", because=Note(UNKNOWN[measure][0]))
         return row.cells()
     values = known[measure].to_numpy(float)
     row.values["estimate"] = float(values.mean())
+    if len(values) > 1:
+        row.values["sd"] = float(values.std(ddof=1))
+    else:
+        row.leave_out("sd", because=Note("one_conversation"))
     add_interval(row, values, number_names(known["cluster"]), bootstrap, alike="values_alike")
     if len(known) < len(used):
         row.add_notes(Note(UNKNOWN[measure][1], count=len(used) - len(known)))
@@ -111,8 +133,8 @@ TABLES = (
         costs,
         COLUMNS,
         METHODS,
-        heading=_("Cost of a conversation"),
+        heading=_("Cost of a conversation, length and speed of replies"),
         section="costs",
-        empty=_("There is no calls.csv."),
+        empty=_("There is no calls.csv, and no reply belongs to a conversation with a known arm."),
     ),
 )

@@ -1,4 +1,4 @@
-"""coverage.csv: how many of the scores that were asked for are missing, why, and what that could do to the means.
+"""Rows of quality.csv: how many of the scores asked for are missing, why, and what that could do to the means.
 
 A missing score is never a number. But what is missing may not be like the rest, so each mean stands beside the two that
 it would be if everything that is missing were the scale's lowest, or highest.
@@ -16,23 +16,14 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note
 from studies.analysis.reading import read_table
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import Row
 from studies.analysis.scales import Items, Scale, scales_of
+from studies.analysis.tables import quality
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import JUDGE, SCALE, key_columns
 from studies.analysis.tables.table import Table
 
-COLUMNS = [
-    "judge",
-    "strategy",
-    "arm",
-    "instrument",
-    "item",
-    "moment",
-    "statistic",
-    *ESTIMATE,
-    "raters",
-]
+COLUMNS = [*quality.COLUMNS, "judge", "strategy", "arm", "item", "moment"]
 METHODS = {
     "missing_share": _("of the scores that a judge was asked for, replicates each counting, the share that is missing"),
     "reason: …": _("the share of all that was asked for that is missing for this reason"),
@@ -51,8 +42,10 @@ METHODS = {
         "without a score; a form that was never sent in is in no_final_rating alone"
     ),
     "skipped: …": _("the share of all that these raters were asked for that has no score for this reason"),
-}
+} | quality.METHODS
 ALL = "*"
+NO_COVERAGE = dict.fromkeys(("judge", "strategy", "arm", "item", "moment"), "")
+NO_QUALITY = dict.fromkeys(("person", "conversation", "flagged"), "")
 MEANS = ("mean", "mean_lowest", "mean_highest")
 THING = ["conversation", "turn"]
 ASKING = ["judge", "conversation", "turn", "replicate", "prompt_version"]
@@ -63,11 +56,29 @@ RATED = ["rater_kind", *SCALE]
 NO_REASON = "no reason given"
 
 
+def quality_and_coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (what, its rows): the indices of people and conversations, then what is missing."""
+    for what, rows in quality.quality(export, bootstrap):
+        yield what, [NO_COVERAGE | row for row in rows]
+    for what, rows in coverage(export, bootstrap):
+        yield what, [NO_QUALITY | row for row in rows]
+
+
+def of_coverage(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of quality.csv that say what is missing."""
+    return table[table["arm"].fillna("") != ""] if len(table) else table
+
+
+def of_quality(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of quality.csv that are of a person or conversation."""
+    return table[table["arm"].fillna("") == ""] if len(table) else table
+
+
 def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (judge, its rows), then those of people.
 
-    n: scores that were asked for; of a mean, things rated. `raters`: the kind of people that an item was asked of;
-    empty in all other rows.
+    An item without gaps has one row, over all arms. n: scores that were asked for; of a mean, things rated. `raters`:
+    the kind of people that an item was asked of; empty in all other rows.
     """
     scales = scales_of(export.folder, export.ratings)
     for judge, asked in _questions(export).groupby("judge"):
@@ -102,7 +113,7 @@ def _of_judge(asked: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Itera
         of = key_columns([*JUDGE, *SCALE], key)
         scale = scales.get((of["instrument"], of["item"]))
         means = dict(_by_arm(_things(rows, scale)))
-        for arm, of_arm in _by_arm(rows):
+        for arm, of_arm in _by_arm(rows) if rows["score"].isna().any() else [(ALL, rows)]:
             yield from _shares(of | {"arm": arm}, of_arm)
             yield from _means(of | {"arm": arm}, means[arm], scale, bootstrap)
 
@@ -141,13 +152,11 @@ def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.S
 
 
 def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """Return the rows of a mean and of its bounds, which are the mean itself where nothing is missing."""
-    mean = _mean(of | {"statistic": "mean"}, things.dropna(subset="mean"), bootstrap)
+    """Return the rows of a mean and of its bounds; nothing where nothing is missing, as they are one."""
     if not things["missing"].any():
-        bounds = [mean | {"statistic": statistic} for statistic in MEANS[1:]]
-    else:
-        bounds = [_mean(of | {"statistic": name}, things, bootstrap, scale) for name in MEANS[1:]]
-    return [mean, *bounds]
+        return []
+    mean = _mean(of | {"statistic": "mean"}, things.dropna(subset="mean"), bootstrap)
+    return [mean, *(_mean(of | {"statistic": name}, things, bootstrap, scale) for name in MEANS[1:])]
 
 
 def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
@@ -217,7 +226,7 @@ def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
     for key, asked in _asked_of_people(export).groupby(RATED, observed=True):
         kind, *scale = map(str, key)
         of = {"judge": "", "strategy": "", "raters": kind} | key_columns(SCALE, scale)
-        for arm, of_arm in _by_arm(asked):
+        for arm, of_arm in _by_arm(asked) if asked["score"].isna().any() else [(ALL, asked)]:
             yield from _skips(of | {"arm": arm}, of_arm)
 
 
@@ -258,12 +267,12 @@ def _excluded_people(export: Export) -> set[str]:
 
 TABLES = (
     Table(
-        "coverage",
-        coverage,
+        "quality",
+        quality_and_coverage,
         COLUMNS,
         METHODS,
-        heading=_("Missing data"),
-        section="coverage",
-        empty=_("There are no ratings."),
+        heading=_("Data quality and missing data"),
+        section="quality",
+        empty=_("There are no ratings of people with instruments of several items, and no conversations of theirs."),
     ),
 )

@@ -8,25 +8,22 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, pair_moments
+from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import carry_over, coincidence, correlation, discrimination, libraries, mixed
-from studies.analysis.measures.contrasts import contrast
 from studies.analysis.measures.libraries import KRIPPENDORFF, PINGOUIN, STATSMODELS, LibraryFit
 from studies.analysis.measures.variance import FORMS, one_way, two_way
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables import arm_pairs, condition_effects, order, rater_effects, reliability
+from studies.analysis.tables import arm_pairs, order, rater_effects, reliability
 from studies.analysis.tables.agreement import unpaired_sides
-from studies.analysis.tables.conditions import CONDITIONS
 from studies.analysis.tables.discrimination import judges_of
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.whom import scores_by_cluster
 
 COLUMNS = [
-    "check",
     "table",
+    "statistic",
     "raters",
     "judge",
     "strategy",
@@ -39,17 +36,17 @@ COLUMNS = [
     "n",
     "ours",
     "library",
-    "library_name",
+    "value",
     "difference",
     "tolerance",
     "agrees",
     "note",
 ]
+ABOUT = COLUMNS[2:11]  # what a number is of
 METHODS = {
-    "ours, library": _(
-        "the number of the table that the column table names, and that of the package on the same complete rows; "
-        "ours is computed anew where a sample is checked, and for the checks …_resampled, which are the formulas that "
-        "the bootstrap draws with"
+    "ours, value": _(
+        "the number of the table that the column table names, and that of the package (library) on the same complete "
+        "rows; ours is computed anew where a sample is checked, and for alpha, whose formula the bootstrap draws with"
     ),
     "n": _("rows that both numbers rest on: conversations, users, ratings, or scores of a mixed model"),
     "tolerance": _(
@@ -57,9 +54,9 @@ METHODS = {
         "number, or of a tenth of the scores' variance (of coefficients: standard deviation) where that is more"
     ),
     "agrees": _("whether the difference is within the tolerance; empty where the two cannot be compared"),
-    "check": _(
+    "statistic": _(
         "at most 60 correlations, 20 items of several raters, 20 instruments and 10 items of several arms, drawn at "
-        "random, and one mixed model each of rater_effects.csv, condition_effects.csv and order.csv, so that the check "
+        "random, and one mixed model each of rater_effects.csv and order.csv, so that the check "
         "takes a second or two; with more than 200,000 ratings a sample of clusters"
     ),
 }
@@ -167,20 +164,20 @@ def _draw(found: Sequence[Item], most: int) -> list[Item]:
 
 
 def _row(check: Check, presented: Presented) -> dict[str, Any]:
-    about = {"raters": check.key.get("human", "")} | {name: check.key[name] for name in COLUMNS if name in check.key}
-    row = Row(check=check.name, table=check.table, **dict.fromkeys(COLUMNS[2:11], "") | about, n=check.n)
-    row.values |= {"library_name": libraries.name_with_version(check.package), "agrees": ""}
-    row.values |= dict.fromkeys(("ours", "library", "difference", "tolerance"), np.nan)
+    about = {"raters": check.key.get("human", "")} | {name: check.key[name] for name in ABOUT if name in check.key}
+    row = Row(statistic=check.name, table=check.table, **dict.fromkeys(ABOUT, "") | about, n=check.n)
+    row.values |= {"library": libraries.name_with_version(check.package), "agrees": ""}
+    row.values |= dict.fromkeys(("ours", "value", "difference", "tolerance"), np.nan)
     try:
         row.values["ours"] = ours = presented.number(check)
-        row.values["library"] = library = check.library()
-        if not (np.isfinite(ours) and np.isfinite(library)):
+        row.values["value"] = value = check.library()
+        if not (np.isfinite(ours) and np.isfinite(value)):
             raise Undefined("no_number_in_package")
     except Undefined as reason:
         row.add_notes(Note("not_comparable", reason=reason.note))
     else:
-        row.values |= {"difference": ours - library, "tolerance": check.tolerance(ours)}
-        row.values["agrees"] = YES if abs(ours - library) <= check.tolerance(ours) else NO
+        row.values |= {"difference": ours - value, "tolerance": check.tolerance(ours)}
+        row.values["agrees"] = YES if abs(ours - value) <= check.tolerance(ours) else NO
     if check.sample:
         row.add_notes(check.sample)
     return row.cells()
@@ -192,16 +189,16 @@ def _correlations(export: Export) -> Iterator[Check]:
         if both.empty:
             continue
         x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-        library = _once(partial(libraries.pearson, x, y))
-        check = partial(Check, table="agreement", key=sides.of, n=len(both), library=library, package=PINGOUIN)
-        yield check("pearson", column="pearson", compute=partial(correlation.pearson, x, y))
-        yield check("pearson_resampled", column="", compute=partial(_resampled_pearson, x, y))
-
-
-def _resampled_pearson(x: Array, y: Array) -> float:
-    """Return r by the formula of the bootstrap."""
-    correlation.pearson(x, y)  # raises where there is none
-    return float(np.tanh(fisher_z(pair_moments(x, y).sum(axis=0))))
+        yield Check(
+            "pearson",
+            table="agreement",
+            key=sides.of,
+            column="pearson",
+            n=len(both),
+            compute=partial(correlation.pearson, x, y),
+            library=partial(libraries.pearson, x, y),
+            package=PINGOUIN,
+        )
 
 
 @dataclass(frozen=True)
@@ -294,15 +291,20 @@ def _alpha(key: Mapping[str, str], scores: Array) -> Iterator[Check]:
     units, raters = np.nonzero(~np.isnan(scores))
     counted = coincidence.counts(scores[units, raters], units)
     for level in reliability.LEVELS:
-        name = f"alpha_{level}"
-        library = _once(partial(libraries.krippendorff_alpha, scores, level))
-        check = partial(Check, table="reliability", key=key, n=len(scores), library=library, package=KRIPPENDORFF)
-        yield check(name, column=name, compute=partial(counted.alpha, level))
-        yield check(f"{name}_resampled", column="", compute=partial(_resampled_alpha, counted, level))
+        yield Check(
+            f"alpha_{level}",
+            table="reliability",
+            key=key,
+            column="",
+            n=len(scores),
+            compute=partial(_alpha_by_formula, counted, level),
+            library=partial(libraries.krippendorff_alpha, scores, level),
+            package=KRIPPENDORFF,
+        )
 
 
-def _resampled_alpha(counted: coincidence.Counts, level: coincidence.Level) -> float:
-    """Return alpha by the formula of the bootstrap."""
+def _alpha_by_formula(counted: coincidence.Counts, level: coincidence.Level) -> float:
+    """Return alpha by the formula that the bootstrap draws with."""
     counted.require_variation()
     if len(counted.levels) > coincidence.MOST_LEVELS:
         raise Undefined("too_many_scores", most=coincidence.MOST_LEVELS)
@@ -344,7 +346,7 @@ def _f_repeated(scores: Array) -> float:
 
 def _mixed_models(export: Export) -> Iterator[Check]:
     """Yield the checks of one model of each table that both can fit, or of the last one tried."""
-    for models in (_of_raters(export), _of_conditions(export), _of_positions(export)):
+    for models in (_of_raters(export), _of_positions(export)):
         for model in _draw(list(models), MOST_TRIES):
             yield from model.checks()
             if model.is_comparable():
@@ -466,30 +468,6 @@ def _variance(data: mixed.Data, term: str, more: Mapping[str, str]) -> Number:
         lambda fit: fit.variances[term],
         float(data.scores.var()),
     )
-
-
-def _of_conditions(export: Export) -> Iterator[Model]:
-    scores = scores_by_cluster(export, export.ratings)
-    scores = scores[scores["condition"].isin(CONDITIONS)]
-    names = [*condition_effects.OF, "item"]
-    for key, of_item in scores.groupby(names):
-        both = of_item[condition_effects.in_both(of_item)]
-        if len(both):
-            of = dict(zip(names, map(str, key), strict=True)) | {"arm": ""}
-            yield Model("condition_effects", of, condition_effects.model_of(both), _effects_of_condition, _fit_mixed)
-
-
-def _effects_of_condition(data: mixed.Data) -> Iterator[Number]:
-    weights = condition_effects.differences(data.fixed.shape[1] // 2).mean(axis=0)
-    yield Number(
-        "condition_average",
-        {"statistic": "condition_average"},
-        lambda fit: contrast(fit, weights).estimate,
-        lambda fit: float(weights @ fit.coefficients),
-        float(data.scores.std()),
-    )
-    for term in (*data.terms, "residual"):
-        yield _variance(data, term, {"statistic": f"{term}_variance"})
 
 
 def _of_positions(export: Export) -> Iterator[Model]:

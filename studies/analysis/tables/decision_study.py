@@ -1,11 +1,12 @@
-"""decision_study.csv: how dependable means over more or fewer raters, items and users would be.
+"""Rows of rater_effects.csv: how dependable means over more or fewer raters, items and users would be.
 
-A generalizability study of crossed random facets: conversations × raters of each item, conversations × raters × items
-of an instrument's items together, arms × users of each item, and arms × users × raters (× items) where several raters
-scored the same users' conversations; then what it says of other numbers of them.
+A generalizability study of crossed random facets, of each instrument as a whole: conversations × raters (× items where
+there are several), arms × users, and arms × users × raters (× items) where several raters scored the same users'
+conversations; then what it says of other numbers of them. Of a single item, the coefficients are the ICCs of
+reliability.csv, stepped up by Spearman–Brown.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
 from typing import Any
 
@@ -30,26 +31,11 @@ from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.rows import ESTIMATE, Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, comparisons
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arm_pairs import OF, Compared, comparisons
 from studies.analysis.tables.rated_arms import Rated, complete_block, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
-from studies.analysis.tables.table import Table
 
-COLUMNS = [
-    "raters",
-    "unit",
-    "instrument",
-    "item",
-    "moment",
-    "statistic",
-    "k",
-    *ESTIMATE,
-    "seekers",
-    "condition",
-    "facets",
-    "k_raters",
-]
 METHODS = {
     "variance": _(
         "components of crossed random facets: expected mean squares where no score is missing, else REML, or for all "
@@ -82,7 +68,7 @@ METHODS = {
     ),
 }
 DELTA, CHI_SQUARE = Note("delta_on_logit"), Note("chi_square_satterthwaite")
-NUMBERS = (1, 2, 3, 5, 10)
+NUMBERS = (1, 2, 3, 4, 5, 8)
 COEFFICIENTS = {"erho2": False, "phi": True}  # statistic → whether the facets' own variances are errors
 ICCS = {"erho2": "icc_c_1", "phi": "icc_a_1"}
 USERS = (5, 10, 20, 50, 100)
@@ -93,7 +79,10 @@ Facets = dict[str, NDArray[np.intp]]
 
 
 def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (group of raters, its rows). What one rater alone rated tells nothing of raters and is left out there."""
+    """Yield (group of raters, its rows), of each instrument as a whole: all items together, or its only one.
+
+    What one rater alone rated tells nothing of raters and is left out there.
+    """
     single = single_ratings(export)
     for name, rated in single.groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
@@ -101,15 +90,22 @@ def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str,
             of = {"raters": str(name), "unit": "conversation", "instrument": str(instrument), "moment": str(moment)}
             of |= {"seekers": "", "condition": ""}
             several = scores[scores.duplicated([*UNIT, "item"], keep=False)]
-            for item, of_item in several.groupby("item", observed=True):
-                rows += _of_item(of | {"item": str(item)}, of_item, export)
-            if several["item"].nunique() > 1:
+            items = sorted(set(several["item"].astype(str)))
+            if len(items) > 1:
                 rows += _of_items(of | {"item": ALL_ITEMS}, several, export)
+            elif items:
+                rows += _of_item(of | {"item": items[0]}, several, export)
         yield str(name), rows
-    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
-        yield f"{raters}, arms", [row for item in items for row in _of_arms(item)]
+    for raters, compared in groupby(comparisons(export), key=lambda item: item.of["raters"]):
+        yield f"{raters}, arms", [row for item in _whole_instruments(compared) for row in _of_arms(item)]
     for of, scores in rated_arms(single, export):
         yield f"{of['raters']}, arms and raters", list(_of_rated_arms(of, scores))
+
+
+def _whole_instruments(compared: Iterable[Compared]) -> Iterator[Compared]:
+    for _of, items in groupby(compared, key=lambda one: [one.of[name] for name in OF[:-1]]):
+        found = list(items)
+        yield from (one for one in found if len(found) == 1 or one.of["item"] == ALL_ITEMS)
 
 
 def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
@@ -129,19 +125,14 @@ def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
 
 
 def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows of users by raters for the instrument as a whole, that is all items together or its only one.
-
-    Of the items of other instruments it yields the numbers of users and of raters by themselves.
-    """
-    several = scores["item"].nunique() > 1
-    for item, of_item in scores.groupby("item", observed=True):
-        if rated := complete_block(of_item, OF_ARMS[:3]):
-            yield from _of_rated(of | {"item": str(item)}, rated, OF_ARMS[:3], joint=not several)
-    if several and (rated := complete_block(scores, OF_ARMS)):
-        yield from _of_rated(of | {"item": ALL_ITEMS}, rated, OF_ARMS, joint=True)
+    """Yield the rows of users by raters for the instrument as a whole, that is all items together or its only one."""
+    items = sorted(set(scores["item"].astype(str)))
+    names = OF_ARMS if len(items) > 1 else OF_ARMS[:3]
+    if rated := complete_block(scores, names):
+        yield from _of_rated(of | {"item": ALL_ITEMS if len(items) > 1 else items[0]}, rated, names)
 
 
-def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint: bool) -> Iterator[dict[str, Any]]:
+def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     sizes = {name: int(rated.scores[name].nunique()) for name in names}
     about = of | _study("arm", names) | {"n": sizes["arm"], "clusters": sizes["user"]}
     left_out = _notes_on_gaps(rated)
@@ -153,7 +144,7 @@ def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint
     yield from _variances(about, found, *left_out)
     of_mean = [Note("mean_over_items", count=sizes["item"])] if "item" in sizes else []
     for statistic in COEFFICIENTS:
-        for users, raters in _numbers(sizes["user"], sizes["rater"], joint=joint):
+        for users, raters in product(sorted({*USERS, sizes["user"]}), sorted({*NUMBERS, sizes["rater"]})):
             numbers = sizes | {"user": users, "rater": raters}
             with_raters = about | {"k_raters": raters}
             yield _coefficient(with_raters, found, f"{statistic}_users_raters", users, numbers, *of_mean, *left_out)
@@ -170,12 +161,6 @@ def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
     if not rated.has_gaps:
         return components_of_complete(values.reshape(list(sizes.values())), list(sizes))
     return components_by_totals(values, {name: pd.factorize(scores[name])[0] for name in sizes})
-
-
-def _numbers(users: int, raters: int, *, joint: bool) -> list[tuple[int, int]]:
-    """Return pairs of numbers of users and raters; unless `joint`, one of the two stays as it is."""
-    grid = product(sorted({*USERS, users}), sorted({*NUMBERS, raters}))
-    return [(of_users, of_raters) for of_users, of_raters in grid if joint or of_users == users or of_raters == raters]
 
 
 def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
@@ -283,7 +268,7 @@ def _coefficient(
 def _row(
     about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note
 ) -> dict[str, Any]:
-    row = Row(**about, statistic=statistic, k=k, estimate=estimate.estimate, method=method)
+    row = Row(**about, term=statistic, level="", k=k, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
     else:
@@ -305,19 +290,6 @@ def _why_none(estimate: float, method: Notes) -> Note:
 def _row_without_estimate(
     about: Mapping[str, Any], reason: Note, statistic: str = "variance_conversation", k: Any = pd.NA
 ) -> dict[str, Any]:
-    row = Row(**about, statistic=statistic, k=k, method=Notes())
+    row = Row(**about, term=statistic, level="", k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()
-
-
-TABLES = (
-    Table(
-        "decision_study",
-        decision_study,
-        COLUMNS,
-        METHODS,
-        heading=_("How many raters a score needs"),
-        section="reliability",
-        empty=_("No conversation has several raters of the same kind."),
-    ),
-)

@@ -1,46 +1,39 @@
 """discrimination.csv: how far raters tell the arms apart, with EmoHarbor's figures (arXiv:2601.01530, appendix E)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, groupby
 from typing import Any
-
-import numpy as np
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import discrimination as measures
 from studies.analysis.measures import paired
-from studies.analysis.measures.multiple import benjamini_hochberg, holm
+from studies.analysis.measures.multiple import holm
 from studies.analysis.measures.ranks import concordance, concordance_interval
-from studies.analysis.measures.variance import two_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import POOLED
 from studies.analysis.raters import read_group
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair, t_test
-from studies.analysis.tables.effects import with_bounds
-from studies.analysis.tables.families import Correction
+from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair
 from studies.analysis.tables.table import Table
 
 TEST, CORRECTION = Notes(Note("wilcoxon_by_user")), Notes(Note("holm_over_pairs"))
 LEVEL = 0.05
-OF_VARIANCE = ("msr", "mac", "f_oneway", "p_oneway", "f_eq13", "mac_low", "mac_high")
-REPEATED = ("f_repeated", "greenhouse_geisser", "p_repeated")
+OF_VARIANCE = ("msr", "mac", "f_oneway", "f_eq13")
+REPEATED = ("f_repeated", "p_repeated")
 RANKED = ("kendall_w", "friedman_p", "kendall_w_low", "kendall_w_high")
-AGREED = ("icc_a_1", "icc_c_1", "icc_a_1_low", "icc_a_1_high", "icc_c_1_low", "icc_c_1_high")
-COMPONENTS = with_bounds("msr_components")
+AGREED = ("icc_a_1", "icc_c_1")
 CORRECTED = ("msr_corrected", "msr_low", "msr_high")
-Test = Callable[[Array], float]  # of the differences between two models: p
 COLUMNS = [
     "raters",
     "item",
     "users",
     "models",
     "msr",
+    "msr_corrected",
     "msr_low",
     "msr_high",
-    "msr_corrected",
     "mac",
     "f_oneway",
     "f_eq13",
@@ -51,14 +44,8 @@ COLUMNS = [
     "test",
     "correction",
     "note",
-    "p_oneway",
-    "greenhouse_geisser",
     "friedman_p",
-    "icc_a_1",
-    "icc_c_1",
-    "msr_components",
-    "pairwise_share_bh",
-    "pairwise_share_t",
+    *AGREED,
     "instrument",
     "moment",
     "seekers",
@@ -66,10 +53,7 @@ COLUMNS = [
     "n",
     "clusters",
     "method",
-    *OF_VARIANCE[-2:],
     *RANKED[-2:],
-    *AGREED[-4:],
-    *COMPONENTS[1:],
     "judge",
     "strategy",
 ]
@@ -83,33 +67,22 @@ METHODS = {
         "msr after the share of the error in the models' means is taken off; msr_low and msr_high are its percentile "
         "interval (95 %), users resampled and the error taken off twice, at least 0"
     ),
-    "msr_components": _(
-        "variance of the models over that of users and error, score ~ 1 + (1|model) + (1|user) by REML, all users; "
-        "between models it divides by M - 1 where msr divides by M; interval (95 %): that of icc_a_1 brought to this "
-        "scale, so models are taken as drawn; none with gaps, as the normal approximation, which would be left, is too "
-        "narrow with few models"
-    ),
-    "mac": _(
-        "EmoHarbor's equation 12, msr / (1 + msr); mac_low and mac_high are msr_low and msr_high brought to this scale"
-    ),
-    "f_oneway": _("textbook F, models as independent groups; p_oneway is its p"),
+    "mac": _("EmoHarbor's equation 12, msr / (1 + msr)"),
+    "f_oneway": _("textbook F, models as independent groups"),
     "f_eq13": _("EmoHarbor's equation 13 as printed: f_oneway × (U - 1) / U"),
-    "f_repeated": _("F of repeated measures; p_repeated with degrees of freedom lowered by greenhouse_geisser"),
+    "f_repeated": _(
+        "F of repeated measures; p_repeated with degrees of freedom lowered by Greenhouse and Geisser's epsilon"
+    ),
     "kendall_w": _(
         "concordance of the users' rankings of the models, with ties; friedman_p is its chi-square test; interval "
         "(95 %) by a jackknife of users, Student's t, on Fisher's z of the mean correlation of two users"
     ),
-    "icc_a_1": _(
-        "ICC(A,1) of models × users: does one user give the models the scores that another gives? Interval (95 %) by "
-        "F, Satterthwaite's degrees of freedom; models are taken as drawn from others like them"
-    ),
-    "icc_c_1": _("ICC(C,1) of models × users: the same, users' levels aside; F interval"),
+    "icc_a_1": _("ICC(A,1) of models × users: does one user give the models the scores that another gives?"),
+    "icc_c_1": _("ICC(C,1) of models × users: the same, users' levels aside"),
     "pairwise_share": _(
         "EmoHarbor's equation 14: pairs of models that differ (p below .05 by the named test and correction) of all "
-        "pairs; pairwise_share_bh with Benjamini–Hochberg, pairwise_share_t with paired t tests and Holm. A pair "
-        "that nobody scored differently counts as p = 1; where all n differences are equal, which gives no t, the t "
-        "test's p is that of all choices of signs, 2 / 2^n. Empty where no pair shares users enough for an adjusted p "
-        "below .05. No interval: a share of decisions, whose resamples would each have to be tested anew"
+        "pairs. A pair that nobody scored differently counts as p = 1. Empty where no pair shares users enough for an "
+        "adjusted p below .05. No interval: a share of decisions, whose resamples would each have to be tested anew"
     ),
 }
 
@@ -144,10 +117,9 @@ def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
         _add_ranks(row, complete)
     else:
         row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *RANKED, *AGREED, because=Note("no_user_met_all_models"))
-    _add_components(row, item)
     _add_pairs(row, item)
     if users and left_out:
-        row.add_notes(Note("users_in_components_alone", count=left_out, all=len(item.scores)))
+        row.add_notes(Note("users_in_pairs_alone", count=left_out, all=len(item.scores)))
     return row.cells()
 
 
@@ -161,47 +133,12 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
         "msr": float(squares.separation()),
         "mac": squares.agreement(),
         "f_oneway": squares.f_oneway(),
-        "p_oneway": squares.p_oneway(),
         "f_eq13": squares.f_eq13(),
     }
     row.compute("icc_a_1", squares.icc_a_1)
     row.compute("icc_c_1", squares.icc_c_1)
     _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
-    for bound in ("low", "high"):
-        row.values[f"mac_{bound}"] = measures.agreement_of(row.values[f"msr_{bound}"])
-    _add_bounds_of_agreement(row, scores)
     _add_repeated(row, squares, scores)
-
-
-def _add_bounds_of_agreement(row: Row, scores: Array) -> None:
-    try:
-        forms = two_way(scores.T)
-    except Undefined:  # the models' means are the same
-        row.leave_out(*AGREED[2:], because=Note("no_interval"))
-        return
-    for name in AGREED[:2]:
-        row.values |= {f"{name}_low": forms[name].low, f"{name}_high": forms[name].high}
-        if np.isnan(forms[name].low):
-            perfect = forms[name].estimate == 1
-            row.leave_out(
-                f"{name}_low", f"{name}_high", because=Note("perfect_agreement" if perfect else "no_interval")
-            )
-
-
-def _add_components(row: Row, item: Compared) -> None:
-    """Add the separation by components; the ratio is icc_a_1 / (1 - icc_a_1), and so are its bounds."""
-    try:
-        row.values["msr_components"] = measures.separation_by_components(item.values())
-    except Undefined as reason:
-        row.leave_out(*COMPONENTS, because=reason.note)
-        return
-    low, high = (row.values.get(f"icc_a_1_{bound}", np.nan) for bound in ("low", "high"))
-    if row.values["users"] < len(item.scores):
-        row.leave_out(*COMPONENTS[1:], because=Note("not_all_met_all_models"))
-    elif np.isnan(low):
-        row.leave_out(*COMPONENTS[1:], because=Note("no_interval"))
-    else:
-        row.values |= dict(zip(COMPONENTS[1:], (max(low / (1 - low), 0.0), high / (1 - high)), strict=True))
 
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
@@ -230,11 +167,11 @@ def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
 
 def _add_repeated(row: Row, squares: measures.MeanSquares, scores: Array) -> None:
     try:
-        f, epsilon = squares.f_repeated(), measures.greenhouse_geisser(scores)
+        found = squares.f_repeated(), squares.p_repeated(measures.greenhouse_geisser(scores))
     except Undefined as reason:
         row.leave_out(*REPEATED, because=reason.note)
     else:
-        row.values |= {"f_repeated": f, "greenhouse_geisser": epsilon, "p_repeated": squares.p_repeated(epsilon)}
+        row.values |= dict(zip(REPEATED, found, strict=True))
 
 
 def _add_ranks(row: Row, scores: Array) -> None:
@@ -255,44 +192,29 @@ def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
 
 
 def _add_pairs(row: Row, item: Compared) -> None:
-    """Add the shares of pairs of arms that differ.
+    """Add the share of pairs of arms that differ.
 
     A pair that was met by nobody cannot be tested and counts as one that does not differ.
     """
     pairs = [differences(scores_of_pair(item, arms)) for arms in combinations(item.arms, 2)]
     met = [pair for pair in pairs if len(pair)]
     if not met:
-        row.leave_out(*SHARES, because=Note("no_user_met_two_models"))
+        row.leave_out("pairwise_share", because=Note("no_user_met_two_models"))
         return
-    found: dict[Test, list[float]] = {test: [test(pair) for pair in met] for test in (_wilcoxon_p, _t_p)}
-    smallest = {test: [_smallest(test, len(pair)) for pair in met] for test in found}
-    for name, (test, correct) in SHARES.items():
-        _add_share(row, name, correct(found[test]), correct(smallest[test]), len(pairs), max(map(len, met)))
+    # The adjusted p that each would have if all told their arms apart as firmly as so many users can.
+    able = _count(holm([2.0 ** (1 - len(pair)) for pair in met]))
+    if not able:
+        row.leave_out("pairwise_share", because=Note("too_few_users_for_pairs", count=max(map(len, met))))
+    else:
+        row.values["pairwise_share"] = _count(holm([_wilcoxon_p(pair) for pair in met])) / len(pairs)
+        if able < len(met):
+            row.add_notes(Note("pairs_with_enough_users", count=able, all=len(pairs)).on("pairwise_share"))
     if apart := len(pairs) - len(met):
         row.add_notes(Note("pairs_met_by_nobody", count=apart, all=len(pairs)).on("pairwise_share"))
 
 
-def _add_share(row: Row, name: str, p_values: list[float], smallest: list[float], pairs: int, users: int) -> None:
-    """Add the share of pairs that differ.
-
-    `smallest`: the adjusted p that each would have if all told their arms apart as firmly as so many users can.
-    """
-    able = _count(smallest)
-    if not able:
-        row.leave_out(name, because=Note("too_few_users_for_pairs", count=users))
-        return
-    row.values[name] = _count(p_values) / pairs
-    if able < len(p_values):
-        row.add_notes(Note("pairs_with_enough_users", count=able, all=pairs).on(name))
-
-
 def _count(p_values: list[float]) -> int:
     return sum(p < LEVEL for p in p_values)
-
-
-def _smallest(test: Test, users: int) -> float:
-    """Return the p below which the test cannot fall; t has no such p, but of one user it tells nothing."""
-    return 0.0 if test is _t_p and users > 1 else 2.0 ** (1 - users)
 
 
 def _wilcoxon_p(differences: Array) -> float:
@@ -300,20 +222,6 @@ def _wilcoxon_p(differences: Array) -> float:
         return paired.wilcoxon(differences).p
     except Undefined:  # none differs
         return 1.0
-
-
-def _t_p(differences: Array) -> float:
-    try:
-        return t_test(differences)
-    except Undefined:  # all are equal, or there is one
-        return 2.0 ** (1 - len(differences)) if np.round(differences, paired.ROUNDED).any() else 1.0
-
-
-SHARES: dict[str, tuple[Test, Correction]] = {
-    "pairwise_share": (_wilcoxon_p, holm),
-    "pairwise_share_bh": (_wilcoxon_p, benjamini_hochberg),
-    "pairwise_share_t": (_t_p, holm),
-}
 
 
 TABLES = (

@@ -1,57 +1,48 @@
 """The columns that several tables share about the difference between two paired columns of scores."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
-from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.arms import add_interval
 
 PRINTED = 0.001  # a smallest p above this is told
 
 
-def with_bounds(name: str) -> tuple[str, str, str]:
-    return name, f"{name}_low", f"{name}_high"
-
-
-RANK_BISERIAL, D_Z, D_AV, HODGES_LEHMANN = map(with_bounds, ("rank_biserial", "d_z", "d_av", "hodges_lehmann"))
+D_Z = ("d_z", "d_z_low", "d_z_high")
 METHODS = {
-    "rank_biserial": _(
-        "of matched pairs, differences of 0 dropped; BCa interval (95 %), pairs resampled and ranked anew; none where "
-        "all that differ go the same way"
-    ),
     "d_z": _("mean over standard deviation of the differences; interval (95 %) from the noncentral t"),
-    "d_av": _(
-        "mean difference over the root of the mean of both variances; the interval of d_z on this scale (Algina and "
-        "Keselman 2003)"
-    ),
-    "hodges_lehmann": _(
-        "median of the means of any two differences; interval (95 % at least) that belongs to the signed-rank test, "
-        "over 50 pairs by the normal approximation, none with fewer than six"
+    "wilcoxon_p": _(
+        "sensitivity: Wilcoxon's signed-rank test of the differences, those of 0 dropped; two-sided, not adjusted"
     ),
 }
 
 
-def add_interval_of_difference(row: Row, differences: Array, bootstrap: Bootstrap) -> None:
-    """Add `low` and `high` of the mean: with few users Student's t, for there a BCa interval is too narrow
+def add_interval_of_difference(row: Row, differences: Array) -> None:
+    """Add `low` and `high` of the mean by Student's t; with few users a BCa interval is too narrow
     (docs/developers/coverage.md)."""
-    users, rounded = len(differences), np.round(differences, paired.ROUNDED)
-    if users >= FEW_CLUSTERS:
-        add_interval(row, rounded, np.arange(users), bootstrap, alike="differences_alike")
-        return
+    _add_test(row, differences, ("low", "high"))
+
+
+def add_t_test(row: Row, differences: Array) -> None:
+    """Add `low` and `high` of the mean, and `p`, by one paired t test."""
+    _add_test(row, differences, ("low", "high", "p"))
+
+
+def _add_test(row: Row, differences: Array, names: Sequence[str]) -> None:
     try:
-        low, high = paired.t_interval(rounded)
+        test = paired.t_test(np.round(differences, paired.ROUNDED))
     except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
+        row.leave_out(*names, because=reason.note)
         return
-    row.values |= {"low": low, "high": high}
+    row.values |= {name: getattr(test, name) for name in names}
     row.add_methods(Note("t_interval"))
-    row.add_notes(Note("few_clusters", count=users).on(INTERVAL))
+    if len(differences) < FEW_CLUSTERS:
+        row.add_notes(Note("few_clusters", count=len(differences)).on(INTERVAL))
 
 
 def add_wilcoxon(row: Row, differences: Array) -> None:
@@ -66,38 +57,8 @@ def add_wilcoxon(row: Row, differences: Array) -> None:
         row.add_notes(Note("smallest_p", smallest=f"{test.smallest:.4g}").on("wilcoxon_p"))
 
 
-def add_effects(row: Row, first: Array, second: Array, bootstrap: Bootstrap) -> None:
-    """Add the effects of first minus second, which are scores of the same users."""
-    differences = first - second
-    _add_rank_biserial(row, differences, bootstrap)
-    _add(row, D_Z, lambda: paired.d_z(differences))
-    _add(row, D_AV, lambda: paired.d_av(first, second))
-    if "d_av" in row.values and np.isfinite(row.values["d_av"]) and np.isnan(row.values["d_av_low"]):
-        row.leave_out(*D_AV[1:], because=Note("differences_alike"))
-    _add_shift(row, np.round(differences, paired.ROUNDED))
-
-
-def _add_rank_biserial(row: Row, differences: Array, bootstrap: Bootstrap) -> None:
-    row.compute("rank_biserial", lambda: paired.rank_biserial(differences))
+def add_d_z(row: Row, differences: Array) -> None:
     try:
-        resampled = bootstrap.resample(paired.rank_biserial_of, paired.counts_by_sign(differences))
-        if not np.ptp(resampled.replicates):
-            raise Undefined("resamples_alike")
+        row.values |= dict(zip(D_Z, paired.d_z(differences), strict=True))
     except Undefined as reason:
-        row.leave_out(*RANK_BISERIAL[1:], because=reason.note)
-        return
-    interval = resampled.interval()
-    row.values |= dict(zip(RANK_BISERIAL[1:], (interval.low, interval.high), strict=True))
-    row.add_notes(*resampled.notes_on_undefined("rank_biserial", "resamples_undefined"))
-
-
-def _add_shift(row: Row, differences: Array) -> None:
-    row.values["hodges_lehmann"] = pseudomedian(differences)
-    _add(row, HODGES_LEHMANN[1:], lambda: hodges_lehmann(differences)[1:])
-
-
-def _add(row: Row, names: Sequence[str], statistic: Callable[[], Iterable[float]]) -> None:
-    try:
-        row.values |= dict(zip(names, statistic(), strict=True))
-    except Undefined as reason:
-        row.leave_out(*names, because=reason.note)
+        row.leave_out(*D_Z, because=reason.note)

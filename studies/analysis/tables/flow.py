@@ -46,10 +46,8 @@ OF_PEOPLE = (
 OF_CONVERSATIONS = ("conversation", "participant", "profile", "seeker_kind", "turns", "end_reason", "valid", "setup")
 REGULAR = ("finished", "cap", "satisfied")
 ENDS = ("early", "walked_out", "safety", "technical", "withdrawn")
-OF_STATUS = (
-    *("screened_out", "in_review", "declined", "screened_in", "completed", "active", "held", "stopped", "timed_out"),
-    "withdrawn",
-)
+BEYOND_CONSENT = ("completed", "active", "held", "stopped", "ended", "timed_out")
+OF_STATUS = ("screened_out", "in_review", "declined", "screened_in", *BEYOND_CONSENT, "withdrawn")
 # Stage → the columns of which somebody must have one, so that it is told.
 TOLD_BY = dict.fromkeys(OF_STATUS, ("status",)) | {
     "arrived": ("status", "started_at"),
@@ -152,7 +150,7 @@ def _stages(people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterat
     yield "screened_in", arrived & ~out & ~waiting & ~declined & (status != "applied")
     yield "started_chatting", _are_in(people, chats[chats["begun"]])
     yield from _finishing_stages(people, chats)
-    yield from ((name, status == name) for name in ("completed", "active", "held", "stopped", "timed_out"))
+    yield from ((name, status == name) for name in BEYOND_CONSENT)
     yield "withdrawn", (status == "withdrawn") & ~declined
     yield "excluded", people["excluded"] == "true"
     yield "analysed", people["participant"].isin(export.conversations["participant"])

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Resampled, number_names, refuse_alike
+from studies.analysis.bootstrap import Inference, number_names, refuse_alike
 from studies.analysis.frames import VARIANT, Export
+from studies.analysis.jackknife import Jackknifed, method_of_r
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 
@@ -54,16 +55,19 @@ def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp
     return number_names(export.conversations["cluster"].loc[list(conversations)])
 
 
-def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callable[[float], float] = float) -> None:
+def add_resampled(row: Row, infer: Callable[[], Inference], to_scale: Callable[[float], float] = float) -> None:
     """Add `low` and `high`, brought to the scale of the estimate, or the reason why there are none."""
     try:
-        resampled = resample()
-        interval = resampled.interval()
+        inference = infer()
+        interval = inference.interval()
         low, high = to_scale(interval.low), to_scale(interval.high)
         refuse_alike(low, high)
     except Undefined as reason:
         row.leave_out("low", "high", because=reason.note)
         return
     row.values |= {"low": low, "high": high}
-    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
-    row.add_notes(*resampled.notes(INTERVAL, lacking="resamples_undefined"))
+    is_of_r = isinstance(inference, Jackknifed)
+    row.add_methods(
+        method_of_r(inference, interval) if is_of_r else Note("cluster_bootstrap", interval=interval.method)
+    )
+    row.add_notes(*inference.notes(INTERVAL, lacking="resamples_undefined"))

@@ -14,7 +14,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns
 from studies.analysis.tables.scores import FINAL
 
-LENGTH, SLOPE = "length", "slope_per_100_characters"
+LENGTH, SLOPE = "length", "slope_per_sd"
 
 
 def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
@@ -34,7 +34,7 @@ def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> 
 def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
     assert export.replies is not None  # noqa: S101 - asked before
     replies = export.replies
-    mean = replies.groupby("conversation")["characters"].mean() / 100
+    mean = replies.groupby("conversation")["characters"].mean()
     language = replies.drop_duplicates("conversation").set_index("conversation")["language"]
     known = rows[rows["conversation"].isin(mean.index)]
     about = export.chats.loc[known["conversation"]]
@@ -45,13 +45,22 @@ def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: B
     try:
         if not len(known):
             raise Undefined("conversations_not_in_turns")
-        sums = sum_by_cluster(_by_group(x - x.mean(), y - y.mean(), groups), clusters)
+        x = (x - x.mean()) / (_spread(x, groups) or 1.0)
+        sums = sum_by_cluster(_by_group(x, y - y.mean(), groups), clusters)
         row.values["estimate"] = _slope_of(sums.sum(axis=0))
     except Undefined as reason:
         row.leave_out("estimate", "low", "high", because=reason.note)
     else:
         add_resampled(row, lambda: bootstrap.resample(_slope, sums))
     return row.cells()
+
+
+def _spread(x: Array, groups: NDArray[np.intp]) -> float:
+    """Return the standard deviation of lengths within the groups: the unit of lengths, the same in all resamples."""
+    sizes = np.bincount(groups)
+    means = np.bincount(groups, x) / sizes
+    free = len(x) - len(sizes)
+    return float(np.sqrt(((x - means[groups]) ** 2).sum() / free)) if free > 0 else 0.0
 
 
 def _by_group(x: Array, y: Array, groups: NDArray[np.intp]) -> Array:

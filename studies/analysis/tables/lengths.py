@@ -1,4 +1,4 @@
-"""lengths.csv: how long the replies of each arm are, how fast they came, in how many something was hidden or told."""
+"""How long the replies of each arm are, how fast they came, in how many something was hidden: rows of costs.csv."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,33 +8,12 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
-from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
+from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.table import Table
 
-COLUMNS = [
-    "arm",
-    "language",
-    "measure",
-    "estimate",
-    "low",
-    "high",
-    "sd",
-    "median",
-    "n",
-    "clusters",
-    "method",
-    "note",
-]
-METHODS = {
-    "estimate": _(
-        "over replies; characters are the Unicode code points of what was shown, seconds the model's own from the "
-        "request on, before a study evens them out on the page; BCa interval (95 %) of the mean, participants "
-        "(else conversations) resampled"
-    ),
-}
+SHOWN = "reply_shown"  # the purpose of these rows
 SHARES = ("masked_share", "names_itself_share")
 MEASURES = ("characters", "first_token_seconds", "total_seconds", *SHARES)
 
@@ -52,14 +31,17 @@ def reply_lengths(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, l
         rows = []
         for language, said in of_arm.groupby("language"):
             for measure in MEASURES:
-                of = {"arm": arm, "language": language, "measure": measure}
-                rows.append(_row(of, said.dropna(subset=measure), bootstrap))
+                rows.append(_row(_of(str(arm), str(language), measure), said.dropna(subset=measure), bootstrap))
         yield str(arm), rows
+
+
+def _of(arm: str, language: str, measure: str) -> dict[str, str]:
+    return {"arm": arm, "seekers": POOLED, "language": language, "purpose": SHOWN, "measure": measure}
 
 
 def _without_turns(export: Export) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     for arm in sorted(set(export.conversations["arm"]) - {""}):
-        rows = [Row(arm=arm, language="", measure=measure, n=0, clusters=0) for measure in MEASURES]
+        rows = [Row(**_of(arm, "", measure), n=0, clusters=0) for measure in MEASURES]
         for row in rows:
             _leave_out_all(row, because=Note("no_turns_file"))
         yield arm, [row.cells() for row in rows]
@@ -74,7 +56,7 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
     if not len(values):
         _leave_out_all(row, because=Note("unknown_of_replies"))
         return row.cells()
-    row.values |= {"estimate": float(values.mean()), "median": float(np.median(values))}
+    row.values["estimate"] = float(values.mean())
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))
     else:
@@ -86,17 +68,4 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
 
 
 def _leave_out_all(row: Row, because: Note) -> None:
-    row.leave_out("estimate", "low", "high", "sd", "median", because=because)
-
-
-TABLES = (
-    Table(
-        "lengths",
-        reply_lengths,
-        COLUMNS,
-        METHODS,
-        heading=_("Length and speed of the replies"),
-        section="lengths",
-        empty=_("No reply belongs to a conversation with a known arm."),
-    ),
-)
+    row.leave_out("estimate", "low", "high", "sd", because=because)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, number_names
+from studies.analysis.bootstrap import Array, Bootstrap, number_names
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures.carry_over import Effect, Fit, Model, fit, likelihood_ratio
+from studies.analysis.measures.carry_over import Effect, Fit, Model, fit
 from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reading import numbers, read_table, refuse
@@ -64,10 +64,6 @@ METHODS = {
     "carry_over": _(
         "of the same model: how scores after this arm differ from those after the others; effects sum to 0, and the "
         "first conversation has none"
-    ),
-    "carry_over_test": _(
-        "chi-square of the likelihood ratio of this model with and without the previous arm, by maximum likelihood; "
-        "p_holm over the items. With few users its p is too small: read carry_over_f"
     ),
     "carry_over_f": _(
         "Wald's F that all effects of the previous arm are 0, by REML, with the degrees of freedom of the t intervals; "
@@ -229,8 +225,6 @@ def _of_model(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, An
     for row in _model_rows(about, known):
         if len(known) < len(scores):
             row.add_notes(Note("previous_unknown", count=len(scores) - len(known)))
-        if users < FEW_CLUSTERS and row.values["statistic"] == "carry_over_test":
-            row.add_notes(Note("few_users_for_p", count=users))
         yield row.cells()
 
 
@@ -241,14 +235,14 @@ def _model_rows(about: dict[str, Any], known: pd.DataFrame) -> Iterator[Row]:
     except Undefined as reason:
         slope = Row(**about, statistic="position_slope")
         slope.leave_out("estimate", "low", "high", "p", because=reason.note)
-        yield from [slope, *_rows_without_test(about, reason.note)]
+        yield from [slope, _row_without_test(about, reason.note)]
         return
     yield _slope(about, designed, found)
     yield from _differences(about, "arm_difference", designed.without_previous(), plain)
     if designed.unknown:
-        yield from _rows_without_test(about, designed.unknown)
+        yield _row_without_test(about, designed.unknown)
         return
-    yield from _tests(about, designed, found)
+    yield _test(about, designed, found)
     yield from _differences(about, "arm_difference_adjusted", designed, found)
     yield from _after(about, designed, found)
 
@@ -262,30 +256,24 @@ def _slope(about: dict[str, Any], designed: Design, found: Fit) -> Row:
     return row
 
 
-def _without_bounds(about: dict[str, Any]) -> tuple[Row, Row]:
-    """Return the rows of both tests of the previous arm."""
-    ratio, wald = (Row(**about, statistic=name) for name in ("carry_over_test", "carry_over_f"))
-    ratio.leave_out("low", "high", because=Note("is_chi_square"))
-    wald.leave_out("low", "high", because=Note("is_f"))
-    return ratio, wald
+def _without_bounds(about: dict[str, Any]) -> Row:
+    """Return the row of the test of the previous arm."""
+    row = Row(**about, statistic="carry_over_f")
+    row.leave_out("low", "high", because=Note("is_f"))
+    return row
 
 
-def _rows_without_test(about: dict[str, Any], reason: Note) -> tuple[Row, Row]:
-    rows = _without_bounds(about)
-    for row in rows:
-        row.leave_out("estimate", "p", because=reason)
-    return rows
+def _row_without_test(about: dict[str, Any], reason: Note) -> Row:
+    row = _without_bounds(about)
+    row.leave_out("estimate", "p", because=reason)
+    return row
 
 
-def _tests(about: dict[str, Any], designed: Design, found: Fit) -> tuple[Row, Row]:
-    ratio, wald = _without_bounds(about)
-    likelihood = likelihood_ratio(designed.model, len(designed.met) + 1)
-    ratio.values |= {"estimate": likelihood.statistic, "p": likelihood.p}
-    ratio.add_methods(Note("likelihood_ratio", df=likelihood.df))
-    test = found.test(designed.previous()[:-1])
-    wald.values |= {"estimate": test.f, "p": test.p}
-    wald.add_methods(Note("wald_f_reml", numerator=test.numerator, df=test.df))
-    return ratio, wald
+def _test(about: dict[str, Any], designed: Design, found: Fit) -> Row:
+    row, test = _without_bounds(about), found.test(designed.previous()[:-1])
+    row.values |= {"estimate": test.f, "p": test.p}
+    row.add_methods(Note("wald_f_reml", numerator=test.numerator, df=test.df))
+    return row
 
 
 def _differences(about: dict[str, Any], statistic: str, designed: Design, found: Fit) -> Iterator[Row]:

@@ -28,7 +28,8 @@ def orders(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
         judged = judged[judged["conversation_a"].isin(kept) & judged["conversation_b"].isin(kept)]
     for (judge, instrument, question), rows in judged.groupby(["rater", "instrument", "question"]):
         of = {"judge": str(judge), "strategy": "", "instrument": str(instrument), "item": str(question), "moment": ""}
-        yield from _order(of | {"variant": ORDER_SWAP}, rows, export, bootstrap)
+        told = {"role": role} if (role := max(rows["role"])) else {}
+        yield from _order(of | {"variant": ORDER_SWAP} | told, rows, export, bootstrap)
 
 
 def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:

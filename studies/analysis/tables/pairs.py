@@ -1,4 +1,4 @@
-"""pairwise.csv: how often each contestant was preferred to each other. bradley_terry.csv: one scale for all of them."""
+"""pairwise.csv: how often each contestant was preferred to each other and to all others, and one scale for all."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,14 +11,17 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.bradley_terry import has_strengths, is_connected, log_strengths
 from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.roles import METHOD, ROLE
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import LOSS, TIE, WIN, Group, read_verdicts
 
 SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
 TAILS = (0.025, 0.975)
-PAIRWISE = [
+STRENGTH = ("strength", "strength_low", "strength_high")
+COLUMNS = [
     "contestant_a",
     "contestant_b",
     "question",
@@ -28,27 +31,15 @@ PAIRWISE = [
     *(f"{share}{bound}" for share in SHARES for bound in ("", "_low", "_high")),
     "p",
     "p_holm",
+    *STRENGTH,
+    "rank",
     "first_share",
     "first_n",
     "n_raters",
     "instrument",
     "method",
     "note",
-]
-BRADLEY_TERRY = [
-    "question",
-    "raters",
-    "contestant",
-    "strength",
-    "low",
-    "high",
-    "rank",
-    "n",
-    "clusters",
-    "n_raters",
-    "instrument",
-    "method",
-    "note",
+    ROLE,
 ]
 METHODS = {
     "win": _(
@@ -58,27 +49,31 @@ METHODS = {
     ),
     "p": _("exact sign test in which each cluster counts once; p_holm over the contests of a question × raters"),
     "first_share": _("of the verdicts that prefer a side: the share for the one that was shown first"),
-}
-STRENGTH_METHODS = {
+    "contestant_b": _("* is all others; its tests are a family of their own"),
     "strength": _(
-        "Bradley–Terry on the log scale, 0 the mean of the contestants, a tie half a win for either, by Hunter's "
-        "MM algorithm; percentile interval (95 %) from the same resamples as in pairwise.csv; empty where the "
+        "of rows with contestant_b *: Bradley–Terry on the log scale, 0 the mean of the contestants, a tie half a win "
+        "for either, by Hunter's MM algorithm; percentile interval (95 %) from the same resamples; empty where the "
         "contestants are not connected by wins and ties"
     ),
+    ROLE: METHOD,
 }
 
 Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
 
 def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
-    """Yield (question and raters, its rows); shares are those of `contestant_a`, p_holm is over the contests."""
+    """Yield (question and raters, its rows); shares are those of `contestant_a`.
+
+    After the contests of two come the contestants against all others, with their strengths.
+    """
     verdicts = read_verdicts(export.folder)
     for of, group in verdicts.groups() if verdicts else ():
-        rows = [_contest(of | names, contest, bootstrap) for names, contest in group.contests()]
-        yield f"{of['question']} {of['raters']}", adjust(rows, lambda _row: "")
+        rows = [_contest(of | names, contest, bootstrap).cells() for names, contest in group.contests()]
+        rows += [row.cells() for row in _scale(of, group, bootstrap)]
+        yield f"{of['question']} {of['raters']}", adjust(rows, lambda row: row["contestant_b"] == POOLED)
 
 
-def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> dict[str, Any]:
+def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> Row:
     row = Row(**of, **contest.counts())
     given = contest.rows["verdict"].to_numpy()
     chosen = np.column_stack([np.ones(len(given)), *(given == sign for sign in SHARES.values())]).astype(float)
@@ -88,7 +83,7 @@ def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> dict[s
     row.compute("p", lambda: _sign_test(contest))
     row.values["p_holm"] = np.nan
     _add_first(row, contest)
-    return row.cells()
+    return row
 
 
 def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap) -> None:
@@ -151,32 +146,31 @@ def _add_first(row: Row, contest: Group) -> None:
         row.leave_out("first_share", because=Note("place_unknown"))
 
 
-def strengths(export: Export, bootstrap: Bootstrap) -> Found:
-    """Yield (question and raters, its rows), one per contestant; n counts the verdicts in which it stood."""
-    verdicts = read_verdicts(export.folder)
-    for of, group in verdicts.groups() if verdicts else ():
-        yield f"{of['question']} {of['raters']}", _scale(of, group, bootstrap)
-
-
-def _scale(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+def _scale(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[Row]:
+    """Return the row of each contestant against all others."""
     names = sorted({*group.rows["contestant_a"], *group.rows["contestant_b"]})
     wins = _wins(group, names)
     table = wins.sum(axis=0).reshape(1, len(names), len(names))
-    rows = [_contestant(of, name, group) for name in names]
+    rows = [
+        _contest(of | {"contestant_a": name, "contestant_b": POOLED}, _against_all(name, group), bootstrap)
+        for name in names
+    ]
     if reason := _no_strengths(table):
         for row in rows:
-            row.leave_out("strength", "low", "high", "rank", because=reason)
-        return [row.cells() for row in rows]
+            row.leave_out(*STRENGTH, "rank", because=reason)
+        return rows
     found = log_strengths(table)[0]
     for row, strength, rank in zip(rows, found, _ranks(found), strict=True):
         row.values |= {"strength": float(strength), "rank": rank}
     _add_strength_intervals(rows, group, wins, bootstrap)
-    return [row.cells() for row in rows]
+    return rows
 
 
-def _contestant(of: dict[str, str], name: str, group: Group) -> Row:
+def _against_all(name: str, group: Group) -> Group:
+    """Return the verdicts in which a contestant stood, all turned so that it is the first."""
     its = group.rows[(group.rows["contestant_a"] == name) | (group.rows["contestant_b"] == name)]
-    return Row(**of, contestant=name, **Group(its.reset_index(drop=True)).counts())
+    signs = np.where(its["contestant_a"] == name, 1, -1)
+    return Group(its.assign(verdict=its["verdict"] * signs, first=its["first"] * signs).reset_index(drop=True))
 
 
 def _wins(group: Group, names: list[str]) -> Array:
@@ -207,42 +201,29 @@ def _ranks(found: Array) -> list[int]:
 
 
 def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstrap: Bootstrap) -> None:
-    method = group.method()
-    if not method:
+    if not group.method():
         for row in rows:
-            row.leave_out("low", "high", because=Note("one_rater_and_cluster"))
+            row.leave_out(*STRENGTH[1:], because=Note("one_rater_and_cluster"))
         return
     drawn = log_strengths(group.resample_sums(wins, bootstrap).reshape(-1, len(rows), len(rows)))
     fitted = drawn[np.isfinite(drawn).all(axis=1)]
     missing = len(drawn) - len(fitted)
     for place, row in enumerate(rows):
         if missing > TAILS[0] * len(drawn):
-            row.leave_out("low", "high", because=Note("resamples_without_strengths", count=missing, all=len(drawn)))
+            row.leave_out(*STRENGTH[1:], because=Note("resamples_without_strengths", count=missing, all=len(drawn)))
             continue
-        low, high = np.quantile(fitted[:, place], TAILS)
-        row.values |= {"low": float(low), "high": float(high)}
-        row.add_methods(method)
+        row.values |= dict(zip(STRENGTH[1:], map(float, np.quantile(fitted[:, place], TAILS)), strict=True))
         if missing:
-            row.add_notes(Note("resamples_left_out", count=missing, all=len(drawn)).on(INTERVAL))
-        _warn(row, group)
+            row.add_notes(Note("resamples_left_out", count=missing, all=len(drawn)).on("strength"))
 
 
 TABLES = (
     Table(
         "pairwise",
         pairwise,
-        PAIRWISE,
+        COLUMNS,
         METHODS,
         heading=_("Side-by-side preferences"),
-        section="pairwise",
-        empty=_("No pair of different arms or seekers was compared."),
-    ),
-    Table(
-        "bradley_terry",
-        strengths,
-        BRADLEY_TERRY,
-        STRENGTH_METHODS,
-        heading=_("Side by side: strengths"),
         section="pairwise",
         empty=_("No pair of different arms or seekers was compared."),
     ),

@@ -1,4 +1,7 @@
-"""people.csv: who took part, as a paper's first table has it; numbers below five are not told."""
+"""people.csv: who took part, as a paper's first table has it, and who the simulated seekers were.
+
+Numbers of people below five are not told.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,40 +11,47 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.notes import Note
+from studies.analysis.pooling import POOLED
 from studies.analysis.reading import numbers, read_table
 from studies.analysis.rows import Row
+from studies.analysis.tables import seeker_profiles
+from studies.analysis.tables.person_answers import (
+    FEWEST,
+    SMALL,
+    answers_about_people,
+    hidden_levels,
+    people_in_results,
+)
 from studies.analysis.tables.table import Table
 
-COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note"]
+COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note", "language"]
 METHODS = {
     "n": _(
         "people of the track who are in the results (they rated, or a conversation of theirs was) and who answered; "
         "those left out by decision are not"
     ),
     "count": _(
-        "of those who answered so. Numbers from 1 to 4 are not told; where one of them would follow from the others, "
-        "the smallest of these is not told either"
+        "of people, those who answered so. Numbers from 1 to 4 are not told; where one of them would follow from the "
+        "others, the smallest of these is not told either"
     ),
     "mean": _("of those who answered, with the standard deviation over n - 1; not told of fewer than five people"),
-}
-FEWEST = 5  # people that a figure is told of, so that nobody can be found in it
+} | seeker_profiles.METHODS
 AGE = ("screening", "age")
 CHOICES = (("profile", "age_band"), ("profile", "gender"))
 LANGUAGE = "language"
-SMALL, FOLLOWS = Note("under_five_people"), Note("would_reveal_under_five")
 
 
-def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (track, its rows): age, gender, language, and the scales that are about the person.
+def people(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (track, its rows): age, gender, language, and the scales that are about the person; then who the seekers
+    were.
 
-    There is nothing without participants.csv.
+    There is nothing of people without participants.csv.
     """
     listed = people_in_results(export)
     ages, choices, scales = _ages(export), _choices(export), scales_about_people(export)
     for track, of_track in listed.groupby("track"):
         who = set(of_track["participant"])
-        of = {"track": str(track)}
+        of = {"track": str(track), "language": POOLED}
         rows = [
             *_numeric(of, ages[ages["participant"].isin(who)]),
             *_count_choices(of, choices[choices["participant"].isin(who)]),
@@ -49,28 +59,7 @@ def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
             *_numeric(of, scales[scales["participant"].isin(who)]),
         ]
         yield str(track), rows
-
-
-def people_in_results(export: Export) -> pd.DataFrame:
-    """Return the people of participants.csv who are in the results."""
-    path = export.folder / "participants.csv"
-    if not path.is_file():
-        return pd.DataFrame(columns=["participant", "track", "language"])
-    there = set(export.conversations["participant"]) | set(export.ratings["rater"].astype(str))
-    table = read_table(path, ("participant",), ("track", "language"))[["participant", "track", "language"]].astype(str)
-    return table[table["participant"].isin(there)].drop_duplicates("participant", keep="last")
-
-
-def answers_about_people(export: Export) -> pd.DataFrame:
-    """Return the answers to questions about the person; the last answer counts."""
-    path = export.folder / "answers.csv"
-    names = ["participant", "conversation", "instrument", "item", "value", "text"]
-    if not path.is_file():
-        return pd.DataFrame(columns=names)
-    table = read_table(path, ("participant",), names[1:])[names]
-    table["value"] = numbers(path, table["value"])
-    table = table.astype(dict.fromkeys([name for name in names if name != "value"], str))
-    return table[table["conversation"] == ""].drop_duplicates(["participant", "instrument", "item"], keep="last")
+    yield from seeker_profiles.seeker_profiles(export, bootstrap)
 
 
 def _ages(export: Export) -> pd.DataFrame:
@@ -129,28 +118,14 @@ def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]
         yield row.cells()
 
 
-def hidden_levels(counts: dict[str, int]) -> dict[str, Note]:
-    """Return the levels whose number is not told, and why.
-
-    Their sum is known, so one alone below FEWEST, or several that together are, would follow from the others: then the
-    smallest of these goes with them, and none of them says which is which.
-    """
-    small = {level for level, count in counts.items() if count < FEWEST}
-    others = sorted(counts.keys() - small, key=lambda level: (counts[level], level))
-    follows = len(small) == 1 or sum(counts[level] for level in small) < FEWEST
-    if small and follows and others:
-        return dict.fromkeys([*small, others[0]], FOLLOWS)
-    return dict.fromkeys(small, SMALL)
-
-
 TABLES = (
     Table(
         "people",
         people,
         COLUMNS,
         METHODS,
-        heading=_("People of each track"),
+        heading=_("People of each track, and simulated seekers"),
         section="people",
-        empty=_("There is no participants.csv that describes the raters or the people in the conversations."),
+        empty=_("There is neither participants.csv nor profiles.csv that describes raters or seekers."),
     ),
 )

@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.declared import Declared
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.multiple import holm
+from studies.analysis.measures.paired import ROUNDED
+from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import Row
+from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import arm_pairs, strategy_tests
 from studies.analysis.tables.table import Table
 
@@ -38,14 +40,20 @@ COLUMNS = [
     "condition",
     "version",
     "declared_at",
+    "analysis",
 ]
+PRIMARY, SENSITIVITY = "primary", "sensitivity"
 METHODS = {
     "estimate": _(
         "a minus b: of strategies the difference of strategy_tests.csv, of arms that of arm_pairs.csv, with the "
         "interval, note and method of that table"
     ),
-    "p": _("that table's: of strategies p, of arms wilcoxon_p"),
+    "p": _("that table's p, of the test that belongs to the interval"),
     "p_holm": _("Holm over the declared contrasts alone; one without p counts as p = 1"),
+    "analysis": _(
+        "primary, or of two arms a second row, sensitivity: the Hodges–Lehmann shift with the interval and p of "
+        "Wilcoxon's signed-rank test, not adjusted"
+    ),
 }
 
 Found = dict[str, Any]
@@ -59,24 +67,30 @@ def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Fo
     rows: list[Found] = []
     for declared in export.primary:
         if declared.withdrawn_in is None:
-            rows.append(_row(declared, export, bootstrap))
+            rows += _rows(declared, export, bootstrap)
             yield rows[-1]["contrast"], []
     yield "all rows", _adjust(rows)
 
 
-def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Found:
+def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[Found]:
+    """Yield the row of a contrast, and of two arms the row of its sensitivity analysis."""
     of, of_arms = declared.as_columns(), bool(declared.contrast.arms)
     row = Row(contrast=_in_words(of), table="arm_pairs" if of_arms else "strategy_tests", **of, n=0, clusters=0)
     row.values |= {"version": declared.version, "declared_at": declared.declared_at}
-    found = _of_arms(of, export, bootstrap) if of_arms else _of_strategies(of, export, bootstrap)
-    row.values |= found
+    item = _compared_arms(of, export) if of_arms else None
+    arms = of["a"], of["b"]
+    pair = arm_pairs.row_of(item, arms) if item else {}
+    found = _estimate_of(pair) if pair else {} if of_arms else _of_strategies(of, export, bootstrap)
+    row.values |= found | {"analysis": PRIMARY}
     if not found:
         row.leave_out("estimate", "low", "high", "p", because=_lacking(of, of_arms, export))
     else:
         row.add_notes(*found["note"])
     if not declared.before_first_answer:
         row.add_notes(Note("declared_late"))
-    return row.cells()
+    yield row.cells()
+    if item:
+        yield row.values | _sensitivity_of(pair, arm_pairs.differences(arm_pairs.scores_of_pair(item, arms)))
 
 
 def _lacking(of: Found, of_arms: bool, export: Export) -> Note:
@@ -102,28 +116,45 @@ def _of_strategies(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> 
     names = {"human": "raters", "strategy_b": "a", "strategy_a": "b"}
     for about, under_a, under_b in strategy_tests.comparisons(export.ratings):
         if all(value == of[names.get(name, name)] for name, value in about.items()):
-            return _estimate_of(strategy_tests.row_of(about, under_a, under_b, export, bootstrap), "p")
+            return _estimate_of(strategy_tests.row_of(about, under_a, under_b, export, bootstrap))
     return {}
 
 
-def _of_arms(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
-    """Return the row of two arms; empty where there is no such row."""
-    arms = of["a"], of["b"]
+def _compared_arms(of: dict[str, str], export: Export) -> arm_pairs.Compared | None:
+    """Return the scores from which arm_pairs.csv has the row of two arms; None where there is no such row."""
     for item in arm_pairs.comparisons(export):
-        if all(value == of[name] for name, value in item.of.items()) and set(arms) <= set(item.arms):
-            return _estimate_of(arm_pairs.row_of(item, arms, bootstrap), "wilcoxon_p")
-    return {}
+        if all(value == of[name] for name, value in item.of.items()) and {of["a"], of["b"]} <= set(item.arms):
+            return item
+    return None
 
 
-def _estimate_of(row: Found, p: str) -> Found:
-    same = {name: row[name] for name in ("low", "high", "n", "clusters", "note")}
-    return same | {"estimate": row["difference"], "p": row[p], "method": row.get("method", Notes())}
+def _estimate_of(row: Found) -> Found:
+    same = {name: row[name] for name in ("low", "high", "p", "n", "clusters", "note")}
+    return same | {"estimate": row["difference"], "method": row.get("method", Notes())}
+
+
+def _sensitivity_of(pair: Found, differences: Array) -> Found:
+    """Return the estimate that belongs to Wilcoxon's test, which does not ask for the mean."""
+    rounded = np.round(differences, ROUNDED)
+    row = Row(estimate=pseudomedian(rounded) if len(rounded) else np.nan, p=pair["wilcoxon_p"])
+    try:
+        row.values |= dict(zip(("low", "high"), hodges_lehmann(rounded)[1:], strict=True))
+    except Undefined as reason:
+        row.leave_out("low", "high", because=reason.note)
+    row.add_notes(*pair["note"])
+    return row.cells() | {"method": Notes(Note("wilcoxon_and_shift")), "analysis": SENSITIVITY}
 
 
 def _adjust(rows: list[Found]) -> list[Found]:
-    """Return the rows with p_holm over all that is declared: data must not decide how many tests there are."""
-    adjusted = holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows])
-    return [row | {"p_holm": np.nan if np.isnan(row["p"]) else p} for row, p in zip(rows, adjusted, strict=True)]
+    """Return the rows with p_holm over all that is declared: data must not decide how many tests there are.
+
+    Sensitivity analyses are not adjusted.
+    """
+    adjusted = iter(holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows if row["analysis"] == PRIMARY]))
+    for row in rows:
+        p = next(adjusted) if row["analysis"] == PRIMARY else np.nan
+        row["p_holm"] = np.nan if np.isnan(row["p"]) else p
+    return rows
 
 
 TABLES = (

@@ -25,6 +25,7 @@ from studies.analysis.tables.judged import (
 )
 from studies.analysis.tables.length_slope import LENGTH, length_slopes
 from studies.analysis.tables.order_swap import ORDER_SWAP, orders
+from studies.analysis.tables.panels import PANEL, panels
 from studies.analysis.tables.self_preference import SELF_PREFERENCE, preferences
 from studies.analysis.tables.table import Table
 
@@ -43,6 +44,7 @@ COLUMNS = [
     "statistic",
     "instrument",
     "moment",
+    "human",
 ]
 METHODS = {
     "difference": _(
@@ -54,12 +56,17 @@ METHODS = {
         "of the pairs that a judge saw in both orders: those of which it said the same, ties among them; "
         "first_bias: how often it chose what stood first minus what stood second, over both orders"
     ),
-    "slope_per_100_characters": _(
-        "least squares of the score on the mean length of the conversation's replies, within arm and language"
+    "slope_per_sd": _(
+        "least squares of the score on the mean length of the conversation's replies, within arm and language, for one "
+        "standard deviation of that length there"
     ),
     "interaction": _(
         "how much higher a judge scores supporters of its own maker than judges of other makers do, minus the same "
         "of other supporters; makers by the models' names"
+    ),
+    "pearson": _(
+        "variant panel: Pearson's r of people (human) with the mean over all judges of a strategy and role who gave a "
+        "score, interval as in agreement.csv; their agreement is in reliability.csv"
     ),
 }
 REPEAT, DIFFERENCE, WITHIN_SD = "repeat", "difference", "within_sd"
@@ -81,6 +88,7 @@ def probes(export: Export, bootstrap: Bootstrap) -> Found:
     yield ORDER_SWAP, list(orders(export, bootstrap))
     yield LENGTH, list(length_slopes(plain, export, bootstrap))
     yield SELF_PREFERENCE, list(preferences(plain, export, bootstrap))
+    yield PANEL, list(panels(export, bootstrap))
 
 
 # Asked in another way

@@ -1,7 +1,8 @@
-"""rater_effects.csv: what of the scores is the raters' own strictness, by a mixed model of each item.
+"""rater_effects.csv: what of the scores is the raters' own strictness, and how many raters a score needs.
 
 Counsellors' own conversations: `score ~ arm + (1 | counsellor) + (1 | card)`. Second raters, several on the same
-conversations: `score ~ arm + (1 | conversation) + (1 | reviewer)`. Both crossed, by REML.
+conversations: `score ~ arm + (1 | conversation) + (1 | reviewer)`. Both crossed, by REML, for each item. Then the
+generalizability study of each instrument (`decision_study.py`).
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import Estimate, Fit
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables import decision_study
 from studies.analysis.tables.table import Table
 
 COLUMNS = [
@@ -36,14 +38,23 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
+    "unit",
+    "seekers",
+    "condition",
+    "facets",
+    "k",
+    "k_raters",
 ]
 METHODS = {
     "estimate": _(
-        "mixed models with crossed random intercepts, REML; arms' means with Student's t and Satterthwaite's "
-        "degrees of freedom, variances with chi-square intervals, raters' effects as best linear unbiased "
-        "predictions with normal intervals that take the variances as known"
+        "of rows without unit: mixed models with crossed random intercepts, REML; arms' means with Student's t and "
+        "Satterthwaite's degrees of freedom, variances with chi-square intervals, raters' effects as best linear "
+        "unbiased predictions with normal intervals that take the variances as known"
     ),
-}
+} | decision_study.METHODS
+NUMBERS = ("k", "k_raters")
+# Of rows of the mixed models.
+MODEL = dict.fromkeys(("unit", "seekers", "condition", "facets"), "") | dict.fromkeys(NUMBERS, pd.NA)
 BY = ["raters", "instrument", "moment", "item"]
 OWN = "expert, own conversations"
 SECOND = ("expert", "reviewer", "crowd")
@@ -66,14 +77,31 @@ OWN_MODEL = Model("counsellor", "card", few="few_counsellors")
 SECOND_MODEL = Model("reviewer", "conversation", few="few_reviewers")
 
 
-def rater_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (group of raters, its rows): for each item the variances, the arms' means and the raters' effects."""
+def rater_effects(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (group of raters, its rows): for each item the variances, the arms' means and the raters' effects.
+
+    Those of the generalizability study follow.
+    """
     for raters, model, scores in groups(export):
         rows: list[dict[str, Any]] = []
         for (instrument, moment, item), of_item in scores.groupby(BY[1:], observed=True):
             of = {"raters": raters, "instrument": str(instrument), "moment": str(moment), "item": str(item)}
             rows += _of_item(of, model, of_item)
         yield raters, rows
+    yield from decision_study.decision_study(export, bootstrap)
+
+
+def of_decisions(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the generalizability study, with `statistic` for `term`."""
+    if table.empty:
+        return table
+    rows = table[table["unit"] != ""].rename(columns={"term": "statistic"})
+    return rows.assign(**{name: pd.to_numeric(rows[name]).astype("Int64") for name in NUMBERS})
+
+
+def of_strictness(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the mixed models."""
+    return table[table["unit"] == ""] if len(table) else table
 
 
 def groups(export: Export) -> Iterator[tuple[str, Model, pd.DataFrame]]:
@@ -141,7 +169,7 @@ def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
 
 
 def _row_without_fit(about: dict[str, Any], reason: Note) -> dict[str, Any]:
-    row = Row(**about, term="variance", level="", method=Notes(REML))
+    row = Row(**about, **MODEL, term="variance", level="", method=Notes(REML))
     row.leave_out("estimate", "low", "high", "df", because=reason)
     return row.cells()
 
@@ -169,7 +197,7 @@ def _effects(about: dict[str, Any], found: Fit, rater: str, names: NDArray[np.st
 
 
 def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, method: Notes) -> Row:
-    row = Row(**about, term=term, level=level, estimate=estimate.estimate, df=estimate.df, method=method)
+    row = Row(**about, **MODEL, term=term, level=level, estimate=estimate.estimate, df=estimate.df, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
     else:
@@ -183,8 +211,8 @@ TABLES = (
         rater_effects,
         COLUMNS,
         METHODS,
-        heading=_("Strictness of the raters"),
+        heading=_("Strictness of the raters, and how many a score needs"),
         section="reliability",
-        empty=_("There are neither counsellors' own conversations nor conversations with several raters."),
+        empty=_("No conversation has several raters, and no one met two arms."),
     ),
 )

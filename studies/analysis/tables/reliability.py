@@ -25,12 +25,12 @@ from studies.analysis.tables.table import Table
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
 TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
-LEVELS: tuple[Level, ...] = ("ordinal", "interval")
+LEVELS: tuple[Level, ...] = ("ordinal", "interval", "nominal", "ratio")
 ALPHAS = tuple(f"alpha_{level}" for level in LEVELS)
 AC2 = "gwet_ac2"
-NOMINAL = ("percent_agreement", "kappa_fleiss")  # as `coincidence.nominal_from_sums` has them
-AGREEMENT = (*NOMINAL, "kappa_conger")
-OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_weighted": kappa.quadratic}  # raters
+AGREEMENT = ("percent_agreement", "kappa_fleiss", "kappa_fleiss_se")
+OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_linear": kappa.linear, "kappa_weighted": kappa.quadratic}  # raters
+WITH_ERRORS = tuple(name + end for name in OF_TWO for end in ("", "_se"))
 CONSISTENCY = ("cronbach", "omega", "omega_polychoric")
 JACKKNIFE = Note("jackknife")
 # From here on Satterthwaite's interval held ICC(A,1) in less than 93 % of simulated studies where raters varied as much
@@ -46,7 +46,7 @@ def _with_bounds(names: Iterable[str]) -> list[str]:
 
 
 _ABOUT = ("raters", "unit", "instrument", "item", "moment", "n", "k")
-_MEASURED = (*FORMS, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)
+_MEASURED = (*_with_bounds((*FORMS, *ALPHAS, AC2)), *WITH_ERRORS, *AGREEMENT)
 COLUMNS = [
     *_ABOUT,
     *_with_bounds((*FORMS, *ALPHAS)),
@@ -58,12 +58,11 @@ COLUMNS = [
     "clusters",
     "method",
     *_with_bounds([AC2]),
-    "kappa_conger",
     "omega_polychoric",
-    *_with_bounds(OF_TWO),
+    *WITH_ERRORS,
+    "kappa_fleiss_se",
     "cronbach_low",
     "cronbach_high",
-    *(name + bound for name in AGREEMENT for bound in ("_low", "_high")),
 ]
 METHODS = {
     "icc": _(
@@ -75,26 +74,22 @@ METHODS = {
         "raters' mean square. Unit arm: one-way forms alone, as rater, card and conversation cannot be told apart"
     ),
     "alpha": _(
-        "Krippendorff's alpha over all pairs of ratings; BCa interval (95 %), participants (else conversations) "
-        "resampled"
+        "Krippendorff's alpha over all pairs of ratings, by level of measurement; BCa interval (95 %), participants "
+        "(else conversations) resampled"
     ),
     "gwet_ac2": _(
         "Gwet's AC2 with quadratic weights on all levels of the item's scale, used or not; over conversations with "
         "several ratings; BCa interval (95 %), participants (else conversations) resampled"
     ),
-    "kappa_fleiss": _("nominal; BCa interval (95 %), participants (else conversations) resampled"),
-    "kappa_conger": _(
-        "nominal; chance agreement from each rater's own shares (Conger 1980), also called exact; interval as that of "
-        "kappa_fleiss"
+    "kappa_fleiss": _("nominal (Fleiss 1971), where all conversations have as many ratings"),
+    "kappa_cohen": _("of two raters, nominal (Cohen 1960)"),
+    "kappa_linear": _("of two raters, distances of the scores as weights (Cicchetti & Allison 1971)"),
+    "kappa_weighted": _("of two raters, squared distances of the scores as weights (Cohen 1968)"),
+    "…_se": _(
+        "standard errors of the kappas by the delta method, of independent conversations those of Fleiss, Cohen and "
+        "Everitt (1969) and of Schouten (1982); where a participant has several, of the participants' sums"
     ),
-    "kappa_cohen": _(
-        "of two raters, nominal (Cohen 1960); BCa interval (95 %), participants (else conversations) resampled"
-    ),
-    "kappa_weighted": _(
-        "of two raters, squared distances of the scores as weights (Cohen 1968); BCa interval (95 %), participants "
-        "(else conversations) resampled"
-    ),
-    "percent_agreement": _("share of agreeing pairs of ratings, 0 to 1; interval as that of kappa_fleiss"),
+    "percent_agreement": _("share of agreeing pairs of ratings, 0 to 1"),
     "cronbach": _(
         "Cronbach's alpha of an instrument's items, complete ratings; interval (95 %) by F (Feldt 1965), or by a "
         "jackknife of clusters where several ratings are of one cluster"
@@ -188,9 +183,8 @@ def _conversations_row(
     for level in LEVELS:
         _add_alpha(row, counted, level, clusters, bootstrap)
     _add_ac2(row, whole, scale, _clusters(whole.index, conversations), bootstrap)
-    _add_kappas(row, matrix, clusters, bootstrap)
-    _add_nominal(row, counted, clusters, bootstrap)
-    _add_conger(row, matrix, clusters, bootstrap)
+    _add_kappas(row, matrix, clusters)
+    _add_nominal(row, counted, clusters)
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
     return row.cells()
 
@@ -358,47 +352,26 @@ def _add_ac2(row: Row, whole: pd.DataFrame, scale: Scale, clusters: np.ndarray, 
     _add_interval(row, AC2, "AC2", resample, method="weighted_bootstrap")
 
 
-def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
-    if matrix.shape[1] != 2:
-        row.leave_out(*_with_bounds(OF_TWO), because=Note("over_two_raters"))
-        return
-    levels = np.unique(matrix)
+def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray) -> None:
     try:
-        tables = kappa.tables(matrix, levels, clusters)
-        estimates = {name: kappa.kappa(tables.sum(axis=0), weigh(levels)) for name, weigh in OF_TWO.items()}
+        if matrix.shape[1] != 2:
+            raise Undefined("over_two_raters")
+        given, levels = kappa.places(matrix)
+        found = [kappa.kappa(given, weigh(levels), clusters) for weigh in OF_TWO.values()]
     except Undefined as reason:
-        row.leave_out(*_with_bounds(OF_TWO), because=reason.note)
+        row.leave_out(*WITH_ERRORS, because=reason.note)
         return
-    row.values |= estimates
-    for name, weigh in OF_TWO.items():
-        resample = partial(kappa.resample, tables, weigh(levels), bootstrap)
-        _add_interval(row, name, "kappa", resample)
+    row.values |= dict(zip(WITH_ERRORS, [value for pair in found for value in pair], strict=True))
 
 
-def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
+def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray) -> None:
     row.compute("percent_agreement", counted.percent_agreement)
-    row.compute("kappa_fleiss", lambda: _fleiss(counted))
     try:
-        together = counted.resample_nominal(clusters, bootstrap)
+        row.values["kappa_fleiss"] = _fleiss(counted)
     except Undefined as reason:
-        row.leave_out(*(name + bound for name in NOMINAL for bound in ("_low", "_high")), because=reason.note)
-        return
-    for place, name in enumerate(NOMINAL):
-        _add_nominal_interval(row, name, partial(together.one, place))
-
-
-def _add_nominal_interval(row: Row, name: str, resample: Callable[[], Resampled]) -> None:
-    """Add an interval, unless the coefficient is missing; its reason is noted already."""
-    if np.isnan(row.values[name]):
-        row.values |= {f"{name}_low": np.nan, f"{name}_high": np.nan}
+        row.leave_out("kappa_fleiss", "kappa_fleiss_se", because=reason.note)
     else:
-        _add_interval(row, name, "nominal", lambda: kappa.require_variation(resample()))
-
-
-def _add_conger(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
-    name = "kappa_conger"
-    row.compute(name, lambda: kappa.conger(matrix))
-    _add_nominal_interval(row, name, lambda: kappa.resample_conger(matrix, clusters, bootstrap))
+        row.values["kappa_fleiss_se"] = counted.error_of_fleiss(clusters)
 
 
 def _fleiss(counted: Counts) -> float:
@@ -416,7 +389,7 @@ def _fleiss(counted: Counts) -> float:
 def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     """Return the row of arms, in which raters had their own conversations, so only the one-way forms mean something."""
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
-    row.leave_out(*_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)), because=Note("own_conversations"))
+    row.leave_out(*(name for name in _MEASURED if name not in _with_bounds(ONE_WAY)), because=Note("own_conversations"))
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
     arms = np.unique(means["arm"], return_inverse=True)[1]
     _add_one_way(row, means["score"].to_numpy(float), arms, np.arange(len(set(arms))))
@@ -436,7 +409,7 @@ def _of_items(
     row = Row(**of, item="*", unit="conversation", n=len(complete), k=wide.shape[1], clusters=len(set(clusters)))
     if len(complete) < len(wide):
         row.add_notes(Note("complete_ratings", count=len(complete), all=len(wide)))
-    row.leave_out(*_with_bounds(_MEASURED), because=Note("on_rows_of_items"))
+    row.leave_out(*_MEASURED, because=Note("on_rows_of_items"))
     _add_cronbach(row, complete, clusters, bootstrap)
     row.compute("omega", lambda: omega_total(complete))
     row.compute("omega_polychoric", lambda: omega_polychoric(complete))

@@ -1,4 +1,4 @@
-"""seeker_profiles.csv: who the seekers were, the simulated ones by their profiles and people by their answers.
+"""Who the seekers were, the simulated ones by their profiles, and people's work and topics: rows of people.csv.
 
 EmoHarbor has it as Figures 3, 4 and 8. Numbers of fewer than five people are not told.
 """
@@ -15,46 +15,31 @@ from studies.analysis.notes import Note
 from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.by_language import find_languages, split_by_language
-from studies.analysis.tables.people import (
-    AGE,
+from studies.analysis.tables.person_answers import (
     FEWEST,
     SMALL,
     answers_about_people,
     hidden_levels,
     people_in_results,
-    scales_about_people,
 )
-from studies.analysis.tables.table import Table
 
-COLUMNS = ["seekers", "language", "characteristic", "value", "n", "count", "share", "mean", "sd", "note"]
 METHODS = {
-    "n": _(
-        "profiles of simulated seekers, or participants in the results, of whom it is known; counsellors are in "
-        "people.csv alone"
+    "level": _(
+        "of simulated seekers (track simulated), and of people's occupation and topic: values of fewer than five "
+        "people are merged as (others); where their number would follow from the rest, the smallest of the others is "
+        "merged with them. Profiles from files are told in full, profiles made of participants' answers count as people"
     ),
-    "count": _(
-        "of those of whom it is known. Values of fewer than five people are merged as (others); where their number "
-        "would follow from the rest, the smallest of the others is merged with them. Profiles from files are told in "
-        "full, profiles made of participants' answers count as people"
-    ),
-    "mean": _("with the standard deviation over n - 1; not told of fewer than five people"),
     "language": _(
         "of the profiles; * pools all, and where there are several, each also has rows of its own, if no profile is "
         "made of answers"
     ),
 }
-PERSON, SIMULATED = "person", "simulated"
+SIMULATED = "simulated"  # the track of profiles
+PEOPLE = "participant"
 FACTORS = ("extraversion", "agreeableness", "conscientiousness", "neuroticism", "openness", "emotional_stability")
 OF_PROFILES = ("gender", "nationality", "occupation", "mbti", "problem_category", "emotion")
-BIG_FIVE = ("mini_ipip", "ipip_bfm_50")
-LETTERS = dict(zip(("E", "A", "C", "N", "O", "ES"), FACTORS, strict=True))  # of the scales of BIG_FIVE
-ANSWERS = {  # of people, in the instrument `profile`
-    "age": "age_band",
-    "gender": "gender",
-    "occupation": "occupation",
-    "problem_category": "topic",
-}
-PROFILE = "profile"
+PROFILE = "profile"  # the instrument of people's answers
+ANSWERS = ("occupation", "topic")
 OTHERS = "(others)"
 YEARS = 10  # in a band of ages
 FROM_ANSWERS = "answers"  # where a profile was made of what a participant answered
@@ -62,17 +47,17 @@ Of = dict[str, str]
 
 
 def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (kind of seekers, its rows): ages in bands, the number of each value, and means.
+    """Yield (track, its rows): ages in bands, the number of each value, and means.
 
     What a file does not tell has no rows.
     """
-    yield PERSON, [*_of_people(export)]
+    yield PEOPLE, [*_of_people(export)]
     profiles = _played(export)
     of_people = bool((profiles["origin"] == FROM_ANSWERS).any())
     # Numbers of two languages and of both together would tell what is hidden in one of them.
     languages = [] if of_people else find_languages(profiles)
     for language, found in split_by_language(profiles, languages):
-        of = {"seekers": SIMULATED, "language": language}
+        of = {"track": SIMULATED, "instrument": "", "language": language}
         yield f"{SIMULATED} {language}", [*_of_profiles(of, found, guarded=of_people)]
 
 
@@ -83,40 +68,23 @@ def _played(export: Export) -> pd.DataFrame:
 
 
 def _of_profiles(of: Of, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[dict[str, Any]]:
-    yield from _mean(of | {"characteristic": "age"}, profiles["age"], guarded=guarded)
-    yield from _count(of | {"characteristic": "age"}, _bands(profiles["age"]), guarded=guarded)
+    yield from _mean(of | {"item": "age"}, profiles["age"], guarded=guarded)
+    yield from _count(of | {"item": "age"}, _bands(profiles["age"]), guarded=guarded)
     for name in OF_PROFILES:
-        yield from _count(of | {"characteristic": name}, _numbers(profiles[name]), guarded=guarded)
+        yield from _count(of | {"item": name}, _numbers(profiles[name]), guarded=guarded)
     for factor in FACTORS:
         if factor in profiles:
-            yield from _mean(of | {"characteristic": factor}, profiles[factor], guarded=guarded)
+            yield from _mean(of | {"item": factor}, profiles[factor], guarded=guarded)
 
 
 def _of_people(export: Export) -> Iterator[dict[str, Any]]:
     listed = people_in_results(export)
-    who = set(listed.loc[listed["track"] == "participant", "participant"])
-    answers, scores = answers_about_people(export), scales_about_people(export)
-    of: Of = {"seekers": PERSON, "language": POOLED}
-    for name, counts in _choices(answers[answers["participant"].isin(who)]).items():
-        yield from _count(of | {"characteristic": name}, counts, guarded=True)
-    for factor, values in _factors(scores[scores["participant"].isin(who)]).items():
-        yield from _mean(of | {"characteristic": factor}, values, guarded=True)
-
-
-def _choices(answers: pd.DataFrame) -> dict[str, "pd.Series[int]"]:
-    """Return how many people chose each answer, by characteristic."""
-    of_profile = answers[answers["instrument"] == PROFILE]
-    found = {name: _numbers(of_profile.loc[of_profile["item"] == item, "text"]) for name, item in ANSWERS.items()}
-    if found["age"].empty:  # two kinds of bands would tell more than each does
-        found["age"] = _bands(answers.loc[(answers["instrument"] == AGE[0]) & (answers["item"] == AGE[1]), "value"])
-    return found
-
-
-def _factors(scores: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the scores of the Big Five, of the first questionnaire that was answered."""
-    instrument = next((one for one in BIG_FIVE if (scores["instrument"] == one).any()), "")
-    answered = scores[scores["instrument"] == instrument]
-    return {factor: answered.loc[answered["item"] == letter, "value"] for letter, factor in LETTERS.items()}
+    who = set(listed.loc[listed["track"] == PEOPLE, "participant"])
+    answers = answers_about_people(export)
+    given = answers[answers["participant"].isin(who) & (answers["instrument"] == PROFILE)]
+    for item in ANSWERS:
+        of = {"track": PEOPLE, "instrument": PROFILE, "item": item, "language": POOLED}
+        yield from _count(of, _numbers(given.loc[given["item"] == item, "text"]), guarded=True)
 
 
 def _numbers(told: pd.Series) -> "pd.Series[int]":
@@ -138,13 +106,13 @@ def _count(of: Of, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[dict[
     hidden = hidden_levels({str(value): int(count) for value, count in counts.items() if count}) if guarded else {}
     for value, count in counts.items():
         if value not in hidden and (count or not guarded):
-            yield Row(**of, value=str(value), n=total, count=int(count), share=count / total).cells()
+            yield Row(**of, level=str(value), n=total, count=int(count), share=count / total).cells()
     if hidden:
         yield _merge(of, total, int(counts[list(hidden)].sum()))
 
 
 def _merge(of: Of, total: int, count: int) -> dict[str, Any]:
-    row = Row(**of, value=OTHERS, n=total)
+    row = Row(**of, level=OTHERS, n=total)
     if count < FEWEST:
         row.leave_out("count", "share", because=SMALL)
         row.values["count"] = pd.NA  # the column's other numbers stay whole
@@ -159,7 +127,7 @@ def _mean(of: Of, told: pd.Series, *, guarded: bool) -> Iterator[dict[str, Any]]
     values = told.dropna().astype(float)
     if values.empty:
         return
-    row = Row(**of, value="", n=len(values), count=pd.NA)
+    row = Row(**of, level="", n=len(values), count=pd.NA)
     if guarded and len(values) < FEWEST:
         row.leave_out("mean", "sd", because=SMALL)
     else:
@@ -172,16 +140,3 @@ def _deviation(values: pd.Series) -> float:
     if len(values) < 2:
         raise Undefined("one_profile")
     return float(values.std(ddof=1))
-
-
-TABLES = (
-    Table(
-        "seeker_profiles",
-        seeker_profiles,
-        COLUMNS,
-        METHODS,
-        heading=_("Characteristics of the seekers"),
-        section="seeker-profiles",
-        empty=_("Neither profiles.csv nor answers.csv describes the seekers."),
-    ),
-)

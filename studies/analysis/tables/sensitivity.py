@@ -1,7 +1,6 @@
 """sensitivity.csv: main results as they are, with what was left out, and without flags or incidents.
 
-Rows without a `sample` have Pearson's r of judges and people by all samples side by side. Those with one have an
-estimate each, with its interval: final scores, of people where there are such, for every sample that differs.
+Each has an estimate and its interval: final scores, of people where there are such, for every sample that differs.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from studies.analysis.bootstrap import (
     sum_by_cluster,
 )
 from studies.analysis.frames import Export
+from studies.analysis.jackknife import infer_r, method_of_r
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
@@ -30,7 +30,6 @@ from studies.analysis.pooling import is_pooled
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
-from studies.analysis.tables.agreement_intervals import method_of_r
 from studies.analysis.tables.arm_pairs import comparisons, differences, scores_of_pair
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
@@ -43,16 +42,9 @@ from studies.analysis.tables.table import Table
 NAMED = ["raters", "arm_a", "arm_b", "seekers", "condition"]
 OF = ["judge", "strategy", "human", *SCALE]
 ALL, WITH, WITHOUT, UNTROUBLED = "all", "with_left_out", "without_flagged", "without_incidents"
-COLUMNS = [*OF, "n", "pearson", f"n_{WITH}", f"pearson_{WITH}", f"n_{WITHOUT}", f"pearson_{WITHOUT}", "note"]
-COLUMNS += [f"n_{UNTROUBLED}", f"pearson_{UNTROUBLED}"]
-COLUMNS += ["statistic", *NAMED, "sample"]
-COLUMNS += ["estimate", "low", "high", "clusters", "method"]
+COLUMNS = [*OF, "n", "note", "statistic", *NAMED, "sample", "estimate", "low", "high", "clusters", "method"]
 METHODS = {
-    "pearson": _(
-        "Pearson's r as in agreement.csv, once more with the ratings that two coders left out, once more without the "
-        "ratings and conversations that a rule of quality.csv flags, and once more without conversations with an "
-        "incident; with a sample BCa interval (95 %) as in agreement.csv"
-    ),
+    "pearson": _("Pearson's r of a judge and a kind of people, with its interval, as in agreement.csv"),
     "mean": _("of the final scores of arm_a, as in arms.csv"),
     "difference": _("arm_a minus arm_b, over the users that met both, as in arm_pairs.csv"),
     "msr": _("how far the arms are told apart, as in discrimination.csv, of the users that met all; no interval"),
@@ -70,18 +62,13 @@ Rows = list[dict[str, Any]]
 
 
 def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
-    """Yield (what, its rows): first those of agreement.csv, but those of single raters; then each sample's."""
+    """Yield (sample, its rows); r of single raters is not among them."""
     found = samples(export)
-    pairs = {name: _pairs(sample.ratings) for name, sample in found.items()}
-    yield (
-        "judges and people",
-        [_side_by_side(key, pairs, export.conversations) for key in sorted(set().union(*pairs.values()))],
-    )
     changed = {name: sample for name, sample in found.items() if len(sample.ratings) != len(export.ratings)}
-    unnamed = dict.fromkeys([*OF, *NAMED], "") | dict.fromkeys([f"n_{name}" for name in found if name != ALL], pd.NA)
+    unnamed = dict.fromkeys([*OF, *NAMED], "")
     usual: Rows = []
     for name, sample in ({ALL: export} | changed).items():
-        rows = [unnamed | row for row in _of_sample(sample, pairs[name], bootstrap)]
+        rows = [unnamed | row for row in _of_sample(sample, bootstrap)]
         usual = usual or rows
         yield name, [row | {"sample": name} for row in (*rows, *_list_lost(usual, rows))]
 
@@ -127,7 +114,6 @@ def without_flagged(export: Export) -> pd.DataFrame:
 
 
 Pairs = dict[tuple[str, ...], pd.DataFrame]
-NOBODY = pd.DataFrame({"human": [], "judge": []}, index=pd.Index([], name="conversation"))
 
 
 def _pairs(ratings: pd.DataFrame) -> Pairs:
@@ -135,21 +121,8 @@ def _pairs(ratings: pd.DataFrame) -> Pairs:
     return {key: both for key, both in found.items() if ":" not in key[OF.index("human")]}
 
 
-def _side_by_side(key: tuple[str, ...], pairs: dict[str, Pairs], conversations: pd.DataFrame) -> dict[str, Any]:
-    row = Row(**dict.fromkeys(NAMED, ""), **dict(zip(OF, key, strict=True)), statistic="pearson", sample="")
-    for name, found in pairs.items():
-        both = found.get(key, NOBODY)
-        human, judge = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-        if name == ALL:
-            row.values["clusters"] = _clusters(both, conversations).nunique()
-        suffix = "" if name == ALL else f"_{name}"
-        row.values[f"n{suffix}"] = len(both)
-        row.compute(f"pearson{suffix}", lambda x=human, y=judge: correlation.pearson(x, y))  # type: ignore[misc]
-    return row.cells()
-
-
-def _of_sample(sample: Export, pairs: Pairs, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for key, both in sorted(pairs.items(), key=lambda pair: pair[0]):
+def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for key, both in sorted(_pairs(sample.ratings).items(), key=lambda pair: pair[0]):
         of = dict(zip(OF, key, strict=True))
         if of["moment"] in FINAL:
             yield _correlation(of, both, sample.conversations, bootstrap)
@@ -160,10 +133,6 @@ def _of_sample(sample: Export, pairs: Pairs, bootstrap: Bootstrap) -> Iterator[d
     yield from _differences(shown, bootstrap)
     yield from _separations(shown, bootstrap)
     yield from _iccs(shown)
-
-
-def _clusters(both: pd.DataFrame, conversations: pd.DataFrame) -> pd.Series:
-    return conversations["cluster"].reindex(both.index.get_level_values("conversation").astype(str))
 
 
 def _correlation(
@@ -178,8 +147,8 @@ def _correlation(
         correlation.pearson(human, judge)  # where r does not exist, its reason is the interval's too
         sums, clusters = pair_moments(human, judge), number_names(about["cluster"])
         if of["human"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
-            return bootstrap.resample_two_way(fisher_z, sum_by_cell(sums, clusters, number_names(about["arm"])))
-        return bootstrap.resample(fisher_z, sum_by_cluster(sums, clusters))
+            return infer_r(fisher_z, sum_by_cell(sums, clusters, number_names(about["arm"])), bootstrap)
+        return infer_r(fisher_z, sum_by_cluster(sums, clusters), bootstrap)
 
     _add_interval_of_r(row, drawn)
     return row.cells()
@@ -212,7 +181,7 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
             if users:
                 between = differences(pair)
                 row.values["estimate"] = float(between.mean())
-                add_interval_of_difference(row, between, bootstrap)
+                add_interval_of_difference(row, between)
             else:
                 row.leave_out("estimate", "low", "high", because=Note("nobody_met_both"))
             yield row.cells()

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
+from dialogue.judges.fields import get_field_left_out
 from studies.analysis.bootstrap import (
     ALIKE,
     Array,
@@ -18,19 +19,19 @@ from studies.analysis.bootstrap import (
     sum_by_cell,
     sum_by_cluster,
 )
-from studies.analysis.frames import Export
+from studies.analysis.frames import VARIANT, Export
+from studies.analysis.jackknife import infer, method_of_difference
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
-from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.judged import clusters_of, key_columns
 from studies.analysis.tables.table import Table
 
-MENG = ("meng_z", "meng_p", "meng_low", "meng_high")
-TESTED = ("williams_t", "williams_df", "williams_p", "steiger_z", "steiger_p", "zou_low", "zou_high", *MENG)
+INDEPENDENT = ("williams_t", "williams_p")  # of rows that are independent alone
 COLUMNS = [
     "judge",
     "item",
@@ -50,11 +51,9 @@ COLUMNS = [
     "n",
     "clusters",
     "r_ab",
-    *(name for name in TESTED[1:] if name not in MENG),
+    "williams_p",
     "note",
     "method",
-    "p_bh",
-    *MENG,
 ]
 FARTHEST = 2.0  # that two correlations can be apart; Student's t does not know it
 FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
@@ -65,28 +64,22 @@ METHODS = {
         "that people and both strategies scored; raters and replicates averaged first"
     ),
     "difference": _(
-        "r_b - r_a; BCa interval (95 %), both strategies on the same draws of participants (else conversations); of "
-        "counsellors' own conversations counsellors, arms, and the conversations of one with the other are each drawn "
-        "alone: two-way variance (Cameron, Gelbach and Miller 2011), Student's t with Satterthwaite's degrees of "
-        "freedom"
+        "r_b - r_a; interval (95 %) by a jackknife of participants (else conversations), both strategies without the "
+        "same one, Student's t with one degree of freedom less than clusters; of counsellors' own conversations "
+        "counsellors, arms, and the conversations of one with the other are each left out alone: two-way variance "
+        "(Cameron, Gelbach and Miller 2011), Student's t with Satterthwaite's degrees of freedom"
     ),
     "p": _(
-        "two-sided: the difference over its standard error in the same draws, Student's t with one degree of freedom "
-        "less than clusters; of counsellors' own conversations as the interval's"
+        "two-sided: the difference over the standard error of the interval, with its Student's t, so that both agree"
     ),
     "p_holm": _("Holm over the items of a human × judge × moment × pair of strategies"),
-    "p_bh": _("of p: Benjamini–Hochberg over all rows of the table"),
     "williams_t": _(
-        "Williams' t for r_b = r_a with n - 3 degrees of freedom; takes conversations as independent, so it is too "
-        "sure where a participant has several"
+        "Williams' t for r_b = r_a with n - 3 degrees of freedom, where no participant has several conversations; it "
+        "takes conversations as independent, so it is left out of all others"
     ),
-    "steiger_z": _("Steiger's Z1* for r_b = r_a, the covariance at their mean; takes conversations as independent too"),
-    "zou_low, zou_high": _(
-        "Zou's interval (95 %) of r_b - r_a, from the Fisher intervals of both; takes conversations as independent too"
-    ),
-    "meng_z, meng_low, meng_high": _(
-        "Meng, Rosenthal and Rubin's z for r_b = r_a, and their interval (95 %) of the difference of both Fisher z, "
-        "not of both r; takes conversations as independent too"
+    "strategy_b": _(
+        "STRATEGY~without_FIELD is strategy_a in a judge that was not told a field of the seeker; what was asked only "
+        "whole, or only without the field, has no row"
     ),
 }
 
@@ -94,18 +87,23 @@ Key = tuple[str, ...]
 
 
 def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (`human × judge`, nothing) as it goes on, and all rows at its end.
+    """Yield (`human × judge`, its rows), then those of judges that were not told a field of the seeker.
 
     Of two strategies, `strategy_a` comes first in the alphabet; what only one of them scored is left out and noted.
     """
-    tests: list[dict[str, Any]] = []
-    for (human, judge), pairs in groupby(
-        comparisons(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
-    ):
-        rows = [row_of(*pair, export, bootstrap) for pair in pairs]
-        tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY), undecided=are_alike)
-        yield f"{human} × {judge}", []
-    yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg, undecided=are_alike)
+    for pairs in (comparisons(export.ratings), _without_a_field(export)):
+        for (human, judge), compared in groupby(pairs, key=lambda pair: (pair[0]["human"], pair[0]["judge"])):
+            rows = [row_of(*pair, export, bootstrap) for pair in compared]
+            yield f"{human} × {judge}", adjust(rows, _family, undecided=are_alike)
+
+
+def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (*(row[name] for name in FAMILY), is_mean(row))
+
+
+def is_mean(row: dict[str, Any]) -> bool:
+    """Return whether a row is of the mean over an instrument's items, which is tested by itself."""
+    return bool(row["item"] == ALL_ITEMS)
 
 
 def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
@@ -117,10 +115,35 @@ def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.Data
                 yield of | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
 
 
+def _without_a_field(export: Export) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+    """Yield what each strategy compares with itself without a field; the field is a part of the second's name."""
+    for of, whole, without in comparisons(_with_variants(export)):
+        strategy, _sign, variant = of["strategy_b"].partition(VARIANT)
+        if variant and strategy == of["strategy_a"]:
+            yield of, whole, without
+
+
+def _with_variants(export: Export) -> pd.DataFrame:
+    """Return the ratings of people, and of judges that were asked without a field, both as they are and so."""
+    texts = {"rater": str, "strategy": str}
+    whole, varied = export.ratings.astype(texts), export.variants.dropna(subset="score").astype(texts)
+    codes = [code.partition(VARIANT) for code in varied["rater"]]
+    named = varied.assign(
+        rater=[key for key, _sign, _variant in codes],
+        strategy=[
+            f"{strategy}{VARIANT}{variant}"
+            for strategy, (_key, _sign, variant) in zip(varied["strategy"], codes, strict=True)
+        ],
+    )
+    asked = named[np.array([bool(get_field_left_out(variant)) for _key, _sign, variant in codes], dtype=bool)]
+    people = whole["rater_kind"] != "judge"
+    return pd.concat([whole[people | whole["rater"].isin(asked["rater"])], asked], ignore_index=True)
+
+
 def _scores_by_strategy(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
     """Return the scores of both sides by (human, judge), SCALE and strategy."""
     found: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
-    for of, both in both_sides(ratings):
+    for of, both in both_sides(ratings, with_means=True):
         of_items = found.setdefault((of["human"], of["judge"]), {})
         of_items.setdefault(tuple(of[name] for name in SCALE), {})[of["strategy"]] = both
     return found
@@ -129,18 +152,18 @@ def _scores_by_strategy(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mappi
 def row_of(
     of: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
 ) -> dict[str, Any]:
-    """Return the row without p_holm and p_bh, which need the other rows."""
+    """Return the row without p_holm, which needs the other rows."""
     sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)
     row = Row(**of, n=len(scores), clusters=len(set(clusters)))
     _add_correlations(row, *scores.to_numpy(float).T)
     if np.isnan(row.values["difference"]):
-        row.leave_out("low", "high", "p", *TESTED, because=Note("no_difference"))
+        row.leave_out("low", "high", "p", *INDEPENDENT, because=Note("no_difference"))
     else:
         arms = arms_to_draw(scores, of["human"], export)
-        add_interval(row, lambda: _resample(scores, clusters, arms, bootstrap))
-        _add_tests(row)
+        add_interval(row, lambda: _infer(scores, clusters, arms, bootstrap))
+        _add_williams(row)
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
         row.add_notes(Note("scored_by_one_strategy", count=alone))
     return row.cells()
@@ -167,43 +190,44 @@ def are_alike(row: dict[str, Any]) -> bool:
     return bool(abs(row["difference"]) < ALIKE)
 
 
-def add_interval(row: Row, resample: Callable[[], Inference]) -> None:
+def add_interval(row: Row, infer_difference: Callable[[], Inference]) -> None:
     """Add `low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
     try:
-        resampled = resample()
-        interval = resampled.interval()
+        inference = infer_difference()
+        interval = inference.interval()
         refuse_alike(interval.low, interval.high)
     except Undefined as reason:
         row.leave_out("low", "high", "p", because=reason.note)
         return
-    kind = "paired_two_way_bootstrap" if len(resampled.clusters()) > 1 else "paired_bootstrap"
-    row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": resampled.p_value()}
-    row.add_methods(Note(kind, interval=interval.method))
-    row.add_notes(*resampled.notes(INTERVAL))
+    row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": inference.p_value()}
+    row.add_methods(method_of_difference(inference, interval))
+    row.add_notes(*inference.notes(INTERVAL))
 
 
-def _resample(
+def _infer(
     scores: pd.DataFrame, clusters: NDArray[np.intp], arms: NDArray[np.intp] | None, bootstrap: Bootstrap
 ) -> Inference:
     human, a, b = (scores - scores.mean()).to_numpy(float).T
-    sums = [np.ones_like(human), human, b, a, human * human, b * b, a * a, human * b, human * a]
-    if arms is None:
-        return bootstrap.resample(dependent.difference_of_r, sum_by_cluster(np.column_stack(sums), clusters))
-    return bootstrap.resample_two_way(dependent.difference_of_r, sum_by_cell(np.column_stack(sums), clusters, arms))
+    sums = np.column_stack([np.ones_like(human), human, b, a, human * human, b * b, a * a, human * b, human * a])
+    of_clusters = sum_by_cluster(sums, clusters) if arms is None else sum_by_cell(sums, clusters, arms)
+    return infer(dependent.difference_of_r, of_clusters, bootstrap)
 
 
-def _add_tests(row: Row) -> None:
-    """Add the tests that take the rows as independent."""
-    found = row.values["r_b"], row.values["r_a"], row.values["r_ab"], row.values["n"]
+def _add_williams(row: Row) -> None:
+    n, clusters = row.values["n"], row.values["clusters"]
     try:
-        williams, steiger, (low, high) = dependent.williams(*found), dependent.steiger(*found), dependent.zou(*found)
-        meng, bounds = dependent.meng(*found)
+        if clusters < n:
+            raise Undefined("for_independent_rows", count=n, clusters=clusters)
+        test = dependent.williams(row.values["r_b"], row.values["r_a"], row.values["r_ab"], n)
     except Undefined as reason:
-        row.leave_out(*TESTED, because=reason.note)
+        row.leave_out(*INDEPENDENT, because=reason.note)
         return
-    row.values |= {"williams_t": williams.statistic, "williams_df": row.values["n"] - 3, "williams_p": williams.p}
-    row.values |= {"steiger_z": steiger.statistic, "steiger_p": steiger.p, "zou_low": low, "zou_high": high}
-    row.values |= dict(zip(MENG, (meng.statistic, meng.p, *bounds), strict=True))
+    row.values |= {"williams_t": test.statistic, "williams_p": test.p}
+
+
+def is_of_field(table: pd.DataFrame) -> pd.Series:
+    """Tell which rows are of a judge with and without a field, the others being of two strategies."""
+    return table["strategy_b"].str.contains(VARIANT, regex=False)
 
 
 TABLES = (

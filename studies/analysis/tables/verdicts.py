@@ -23,9 +23,10 @@ WIN, TIE, LOSS = 1, 0, -1
 class Verdicts:
     """The verdicts of pairs.csv.
 
-    `rows`: one per verdict; columns `raters` (their kind), `rater`, `instrument`, `question`, `contestant_a` and
-    `contestant_b` (in the order of the alphabet), `verdict` (WIN, TIE, LOSS of a), `first` (1 where a was shown first,
-    -1 where b was, 0 where nobody says) and `cluster`: whose conversations they are. Pairs with a conversation of an
+    `rows`: one per verdict; columns `raters` (their kind; of judges that are not the seeker also their role), `role`,
+    `rater`, `instrument`, `question`, `contestant_a` and `contestant_b` (in the order of the alphabet), `verdict` (WIN,
+    TIE, LOSS of a), `first` (1 where a was shown first, -1 where b was, 0 where nobody says) and `cluster`: whose
+    conversations they are. Pairs with a conversation of an
     ablation are in none of it: its seeker is no other's equal.
     """
 
@@ -35,10 +36,11 @@ class Verdicts:
     ablated: int  # on two arms, and a seeker was changed for an ablation
 
     def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
-        """Yield the verdicts of each kind of raters on each question."""
+        """Yield the verdicts of each kind of raters, and of judges of each role, on each question."""
         keys = ["instrument", "question", "raters"]
         for of, rows in self.rows.groupby(keys):
-            yield dict(zip(keys, map(str, of), strict=True)), Group(rows.reset_index(drop=True))
+            role = max(rows["role"])  # theirs, or empty where the file does not tell it
+            yield {**dict(zip(keys, map(str, of), strict=True)), "role": role}, Group(rows.reset_index(drop=True))
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,8 @@ def _clusters(table: pd.DataFrame, sides: list[pd.DataFrame]) -> pd.Series:
 def _verdict_signs(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "raters": table["rater_kind"],
+            "raters": table["group"],
+            "role": table["role"],
             "rater": table["rater"],
             "instrument": table["instrument"],
             "question": table["question"],

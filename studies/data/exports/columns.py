@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import BooleanField, Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import BaseExpression, Combinable
 from django.db.models.functions import Coalesce, NullIf
 
@@ -97,6 +97,7 @@ class Column:
     values: str = ""
     minimum: int | None = None
     maximum: int | None = None
+    in_words: bool = False  # what somebody wrote, which may tell who somebody is
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,11 @@ def text(name: str, meaning: str, source: Source = "", values: Sequence[str] = (
     return Column(name, meaning, source, "text", values=", ".join(values))
 
 
+def words(name: str, meaning: str, source: Source = "") -> Column:
+    """Return a column of what somebody wrote. Its table also has the column REDACTED."""
+    return Column(name, meaning, source, "text", in_words=True)
+
+
 def integer(name: str, meaning: str, source: Source = "", unit: str = "", **bounds: int) -> Column:
     return Column(name, meaning, source, "integer", unit, **bounds)
 
@@ -225,6 +231,13 @@ def truth(name: str, meaning: str, source: Source = "") -> Column:
 
 def time(name: str, meaning: str, source: Source = "") -> Column:
     return Column(name, meaning, source, "time", "UTC, ISO 8601")
+
+
+REDACTED = truth(
+    "redacted",
+    "something that tells who somebody is was masked in what was written, as the study says (`redact_exports`)",
+    Value(False, output_field=BooleanField()),
+)
 
 
 def conversation_of(path: str = "") -> Case:

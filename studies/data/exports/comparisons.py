@@ -2,7 +2,8 @@
 
 from django.db.models import Q, QuerySet
 
-from studies.data.exports.columns import Filter, conversation_of, integer, query_table, text, time
+from dialogue.judges.roles import BY_CODE
+from studies.data.exports.columns import REDACTED, Filter, conversation_of, integer, query_table, text, time, words
 from studies.models import Comparison, Study, Verdict
 from studies.models.response import RaterKind
 
@@ -30,7 +31,7 @@ PAIRS = (
         "the side that was chosen, wherever it stood, or tie (first, second and tie on the page)",
         values=Verdict.Choice.values,
     ),
-    text("reason", "why, where the rater said so"),
+    words("reason", "why, where the rater said so"),
     text("instrument", "where the question is from", f"{OF_PAIR}plan__instrument"),
     text("plan", "the plan that the pair was drawn for; empty where an import is silent", f"{OF_PAIR}plan__name"),
     time("judged_at", "when it was stored; of an import the time of the import", "comparison__done_at"),
@@ -43,6 +44,19 @@ PAIRS = (
     integer("turn_b", "of two replies: that of conversation_b", f"{OF_PAIR}turn_b", "turns"),
     text("arm_a", "the arm of conversation_a", f"{OF_PAIR}run_a__arm"),
     text("arm_b", "the arm of conversation_b", f"{OF_PAIR}run_b__arm"),
+    text(
+        "role",
+        "of a judge: as whom it rates, as in ratings.csv; pairs it compares from outside in any role. Empty of people, "
+        "and of imports without it",
+        "comparison__role",
+        tuple(BY_CODE),
+    ),
+    text(
+        "prompt",
+        "of a model's verdicts: the standing text by which it was asked, as in ratings.csv; empty for people",
+        "comparison__prompt",
+    ),
+    REDACTED,
 )
 
 

@@ -4,6 +4,7 @@ from django.db.models import Case, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 
 from studies.data.exports.columns import (
+    REDACTED,
     Filter,
     Then,
     conversation_of,
@@ -11,6 +12,7 @@ from studies.data.exports.columns import (
     query_table,
     text,
     time,
+    words,
 )
 from studies.models import Decision, Study
 
@@ -44,8 +46,9 @@ COLUMNS = (
         Case(When(keep=True, then=Value("keep")), default=Value("leave_out")),
         ("keep", "leave_out"),
     ),
-    text("reason", "why, in their words"),
+    words("reason", "why, in their words"),
     time("decided_at", "when they said so last"),
+    REDACTED,
 )
 
 

@@ -24,10 +24,11 @@ from studies.data.exports.codebook import HEADER, build_codebook, questionnaires
 from studies.data.exports.columns import Filter, Table
 from studies.data.exports.designs import FILE as DESIGNS
 from studies.data.exports.designs import describe_design
+from studies.data.exports.masking import read_rows
 from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
 from studies.data.exports.records import record_export
 from studies.data.exports.tables import TABLES
-from studies.models import Protocol, Study, Unblinding
+from studies.models import Amendment, Protocol, Study, Unblinding
 from studies.participation.timeouts import time_out_absent
 from studies.participation.unblinding import unblinding_of
 from studies.workbench.csv_cells import format_cell
@@ -63,16 +64,24 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        with snapshot():
-            files = write_files(folder, study, only)
-            manifest = build_manifest(study, only)
-        refuse_incomplete(files)
-        manifest["files"] = {name: asdict(written) for name, written in hash_files(folder, files, on_file)}
-        write_json(folder / MANIFEST, manifest)
+        manifest = write_export(study, folder, only=only, on_file=on_file)
         put_in_place(folder, out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     record_export(study, [out], include_tests=only.include_tests)
+    return manifest
+
+
+def write_export(
+    study: Study, folder: Path, *, only: Filter, on_file: Callable[[str, int], None] = lambda _name, _rows: None
+) -> dict[str, Any]:
+    """Write an export of this moment into an empty folder; returns the manifest. Raises ExportIncomplete."""
+    with snapshot():
+        files = write_files(folder, study, only)
+        manifest = build_manifest(study, only)
+    refuse_incomplete(files)
+    manifest["files"] = {name: asdict(written) for name, written in hash_files(folder, files, on_file)}
+    write_json(folder / MANIFEST, manifest)
     return manifest
 
 
@@ -132,7 +141,7 @@ def write_files(folder: Path, study: Study, only: Filter) -> dict[str, Written]:
 
 def write_table(folder: Path, table: Table, study: Study, only: Filter) -> int:
     path = folder / table.file
-    count = write_rows(path, [column.name for column in table.columns], table.rows(study, only))
+    count = write_rows(path, [column.name for column in table.columns], read_rows(table, study, only))
     if not count and not table.always:
         path.unlink()
     return count
@@ -206,7 +215,7 @@ def put_in_place(folder: Path, out: Path) -> None:
 
 
 def build_manifest(study: Study, only: Filter) -> dict[str, Any]:
-    protocols = list(study.protocols.order_by("version").prefetch_related("arms", "judges"))
+    protocols = list(study.protocols.order_by("version").select_related("amendment").prefetch_related("arms", "judges"))
     design = protocols[-1].design
     first_answer_at = only.responses(study).aggregate(first=Min("submitted_at"))["first"]
     return {
@@ -216,6 +225,7 @@ def build_manifest(study: Study, only: Filter) -> dict[str, Any]:
         "protocols": [describe_protocol(protocol) for protocol in protocols],
         "arms": describe_arms(protocols),
         "primary": list(list_contrasts(protocols, first_answer_at)),
+        "alt_test_epsilon": asdict(protocols[-1].spec().alt_test),
         "first_answer_at": format_cell(first_answer_at) or None,
         "emostudy": get_product_version(),
         "filters": asdict(only),
@@ -234,7 +244,25 @@ def describe_unblinding(unblinding: Unblinding | None) -> dict[str, str] | None:
 
 
 def describe_protocol(protocol: Protocol) -> dict[str, Any]:
-    return {"version": protocol.version, "hash": protocol.hash(), "order_seed": protocol.design["order"]["seed"]}
+    return {
+        "version": protocol.version,
+        "hash": protocol.hash(),
+        "order_seed": protocol.design["order"]["seed"],
+        "opened_at": format_cell(protocol.opened_at) or None,
+        "amendment": describe_amendment(getattr(protocol, "amendment", None)),
+    }
+
+
+def describe_amendment(amendment: Amendment | None) -> dict[str, Any] | None:
+    """Return its number, when and why, but not by whom: exports name no researcher."""
+    if amendment is None:
+        return None
+    return {
+        "number": amendment.number,
+        "at": format_cell(amendment.at),
+        "reason": amendment.reason,
+        "asks_again": amendment.asks_again,
+    }
 
 
 def describe_arms(protocols: list[Protocol]) -> list[dict[str, Any]]:

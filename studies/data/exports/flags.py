@@ -2,7 +2,17 @@
 
 from django.db.models import QuerySet
 
-from studies.data.exports.columns import Filter, conversation, participant_of, query_table, text, time, turn
+from studies.data.exports.columns import (
+    REDACTED,
+    Filter,
+    conversation,
+    participant_of,
+    query_table,
+    text,
+    time,
+    turn,
+    words,
+)
 from studies.instruments.loading import load
 from studies.models import Flag, Study
 from studies.role_play.flags import INSTRUMENT
@@ -14,10 +24,11 @@ COLUMNS = (
     text("participant", "the code of the counsellor, who is the conversation's seeker", participant_of("run__")),
     turn(),
     text("reason", "what it is about the reply", values=REASONS),
-    text("note", "in the counsellor's own words"),
-    text("reply", "the reply exactly as it was shown"),
+    words("note", "in the counsellor's own words"),
+    words("reply", "the reply exactly as it was shown"),
     time("flagged_at", "when the flag was set"),
     time("withdrawn_at", "when it was taken back or another one took its place; empty for a flag that stands"),
+    REDACTED,
 )
 
 

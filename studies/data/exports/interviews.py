@@ -6,7 +6,18 @@ from typing import Any
 from django.db.models import Case, Count, F, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 
-from studies.data.exports.columns import Column, Filter, Then, conversation_of, integer, query_table, text, time
+from studies.data.exports.columns import (
+    REDACTED,
+    Column,
+    Filter,
+    Then,
+    conversation_of,
+    integer,
+    query_table,
+    text,
+    time,
+    words,
+)
 from studies.design.plan import Step
 from studies.interviews.schedule import INTERVIEW
 from studies.models import CandidateDimension, Interview, InterviewNote, Passage, Study
@@ -50,7 +61,7 @@ def interviews(study: Study, only: Filter) -> QuerySet[Interview]:
 NOTES = (
     person("interview__"),
     text("question", "the question of the guide at which it was noted"),
-    text("text", "what was noted"),
+    words("text", "what was noted"),
     text(
         "conversation",
         "of the reply or the score that it is about, as in conversations.csv; empty where of none",
@@ -66,6 +77,7 @@ NOTES = (
         Coalesce(F("rating__item"), Value("")),
     ),
     time("noted_at", "when it was saved first"),
+    REDACTED,
 )
 
 
@@ -79,11 +91,12 @@ def notes(study: Study, only: Filter) -> QuerySet[InterviewNote]:
 PASSAGES = (
     person("interview__"),
     text("source", "what it is of: answer:<question>, note:<number> or file:<number>"),
-    text("text", "the passage, as it stood in its source"),
+    words("text", "the passage, as it stood in its source"),
     text("code", "the code that it was given"),
-    text("memo", "the coder's remark"),
+    words("memo", "the coder's remark"),
     text("coder", "the account of who coded it; empty where the account is gone", "coder__username"),
     time("coded_at", "when"),
+    REDACTED,
 )
 
 
@@ -97,8 +110,9 @@ def passages(study: Study, only: Filter) -> QuerySet[Passage]:
 CANDIDATES = (
     person(""),
     text("name", "of a dimension that the person misses among those they rated"),
-    text("definition", "what it means, in their words"),
-    text("example", "from the conversations, in their words"),
+    words("definition", "what it means, in their words"),
+    words("example", "from the conversations, in their words"),
+    REDACTED,
 )
 
 

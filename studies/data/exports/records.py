@@ -3,13 +3,17 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from django.db import transaction
 from django.utils import timezone
 
-from studies.models import ExportRecord, Study
+from studies.audit.chain import record
+from studies.models import AuditEntry, ExportRecord, Study
 
 
+@transaction.atomic
 def record_export(study: Study, paths: Iterable[Path], *, include_tests: bool) -> None:
-    """Remember files or folders with people's data that were just written. What was written anew has one record."""
+    """Remember files or folders with people's data that were just written, and write it down in the audit log. What was
+    written anew has one record."""
     now = timezone.now()
     ExportRecord.objects.bulk_create(
         [
@@ -20,3 +24,4 @@ def record_export(study: Study, paths: Iterable[Path], *, include_tests: bool) -
         unique_fields=["study", "path"],
         update_fields=["include_tests", "written_at"],
     )
+    record(study.key, AuditEntry.Act.EXPORTED, AuditEntry.Thing.DATA)

@@ -11,26 +11,28 @@ from django.db import connection
 from django.db.models import Q
 
 from studies.data.exports.files import MANIFEST, read_earlier_manifest
-from studies.models import ExportRecord, Participation, Task
+from studies.models import ExportRecord, Participation, Study, Task
 
 RESULTS = "results.json"  # what a folder written by `analyse` holds
 BLOCK = 1 << 20
+WRITTEN = "%Y-%m-%d %H:%M UTC"
 
 
 @dataclass
 class RemovedFiles:
     """The files that were removed, and the other files below var/ that still name the person.
 
-    Paths below var/ are relative to it.
+    `held`: every export that may have held them, with the time of writing. Paths below var/ are relative to it.
     """
 
     removed: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
 
 
-def remove_exports(person: Participation, identifiers: Collection[str]) -> RemovedFiles:
-    """Remove every export and result on this server that may hold the person; all of them can be made anew. What was
-    written before the person came cannot hold them.
+def remove_exports(since: Participation | Study, identifiers: Collection[str]) -> RemovedFiles:
+    """Remove every export and result on this server that may hold a person, or anybody of a study; all of them can be
+    made anew. What was written before the person came, or the study was made, cannot hold them.
 
     `identifiers` are the codes of the person and of their conversations, by which files below var/ are found that no
     record names, such as results that were computed from an export. Results beside an export elsewhere are named, not
@@ -38,14 +40,17 @@ def remove_exports(person: Participation, identifiers: Collection[str]) -> Remov
     """
     files = RemovedFiles()
     wanted = [identifier.encode() for identifier in identifiers]
-    of_study = Task.objects.filter(study=person.study).exclude(folder="")
-    for task in of_study.filter(Q(ended_at=None) | Q(ended_at__gte=person.created_at)):
+    study = since if isinstance(since, Study) else since.study
+    of_study = Task.objects.filter(study=study).exclude(folder="")
+    for task in of_study.filter(Q(ended_at=None) | Q(ended_at__gte=since.created_at)):
+        files.held.append(f"{task.folder} ({task.started_at:{WRITTEN}})")
         if remove_whole(settings.VAR / task.folder):
             files.removed.append(task.folder)
         task.folder = ""
         task.save(update_fields=["folder"])
-    for record in find_records(person):
+    for record in find_records(study, since):
         path = Path(record.path)
+        files.held.append(f"{name_of(path)} ({record.written_at:{WRITTEN}})")
         nearby = list(find_results(path))
         if remove_export(path):
             files.removed.append(name_of(path))
@@ -63,10 +68,12 @@ def remove_exports(person: Participation, identifiers: Collection[str]) -> Remov
     return files
 
 
-def find_records(person: Participation) -> Iterator[ExportRecord]:
-    """Return the records that may hold the person. For a test person, exports without test data are left out."""
-    for record in person.study.export_records.filter(written_at__gte=person.created_at):
-        if record.include_tests or not person.is_test:
+def find_records(study: Study, since: Participation | Study) -> Iterator[ExportRecord]:
+    """Return the records that may hold the person or the study. For a test person, exports without test data are left
+    out."""
+    is_test = isinstance(since, Participation) and since.is_test
+    for record in study.export_records.filter(written_at__gte=since.created_at):
+        if record.include_tests or not is_test:
             yield record
 
 

@@ -6,6 +6,7 @@ from django.db.models import Q, QuerySet
 
 from studies.data.exports.columns import (
     CONVERSATION_MEANING,
+    REDACTED,
     Filter,
     Rows,
     Table,
@@ -17,6 +18,7 @@ from studies.data.exports.columns import (
     rows_of_things,
     text,
     time,
+    words,
 )
 from studies.models import Adjudication, Review, Study
 from studies.second_raters.review_work import Calibrated, get_calibration
@@ -36,7 +38,8 @@ REVIEWS = (
     time("done_at", "when the last of its scales was sent; of a vignette when they had seen the known scores"),
     time("declined_at", "when it went back to the others, unrated"),
     text("declined_because", "why", values=Review.Because.values),
-    text("declined_note", "why, in their words"),
+    words("declined_note", "why, in their words"),
+    REDACTED,
 )
 
 
@@ -56,8 +59,9 @@ ADJUDICATIONS = (
     text("instrument", "the rating scale"),
     text("item", "the item's key"),
     number("score", "what a researcher decided where reviewers differ", unit="points"),
-    text("reason", "why"),
+    words("reason", "why"),
     time("decided_at", "when it was decided last"),
+    REDACTED,
 )
 
 

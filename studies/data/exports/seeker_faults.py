@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 
 from dialogue.models import SeekerFault
 from dialogue.seekers.gates import KINDS
-from studies.data.exports.columns import Filter, conversation, query_table, text, turn
+from studies.data.exports.columns import REDACTED, Filter, conversation, query_table, text, turn, words
 from studies.models import Study
 
 COLUMNS = (
@@ -16,7 +16,8 @@ COLUMNS = (
         "how it was found: by a rule, or by the model that looked the conversation through",
         values=("rule", "reviewer"),
     ),
-    text("evidence", "the words it was seen in"),
+    words("evidence", "the words it was seen in"),
+    REDACTED,
 )
 
 

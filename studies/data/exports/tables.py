@@ -13,6 +13,7 @@ from dialogue.models import Call, InnerState, JobItem, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.data.exports.columns import (
+    REDACTED,
     Column,
     Filter,
     Path,
@@ -35,9 +36,11 @@ from studies.data.exports.columns import (
     truth,
     turn,
     twofold_rows_of,
+    words,
 )
 from studies.data.exports.comparisons import COMPARISONS
 from studies.data.exports.decisions import DECISIONS
+from studies.data.exports.draws import DRAWS
 from studies.data.exports.flags import FLAGS
 from studies.data.exports.holds import COLUMNS as HOLDS
 from studies.data.exports.interviews import TABLES as INTERVIEWS
@@ -78,7 +81,8 @@ PARTICIPANTS = (
     text("language", "in which they take part", values=CODES),
     text(
         "status",
-        "where they stand; timed_out: they had begun, and gave no sign of life for as long as the study waits",
+        "where they stand; timed_out: they had begun, and gave no sign of life for as long as the study waits; ended: "
+        "the team ended their part",
         values=Status.values,
     ),
     text("order", "the keys of their arms in their order, joined by >", Then("order", ">".join)),
@@ -96,7 +100,7 @@ PARTICIPANTS = (
     time("consented_at", "when they signed it", Subquery(CONSENT.values("signed_at")[:1])),
     truth("is_test", "test data: an artificial person, or a try of the researchers"),
     truth("excluded", "left out by a researcher's decision"),
-    text("exclusion_reason", "why"),
+    words("exclusion_reason", "why"),
     time("started_at", "when they opened their link first"),
     time("ended_at", "when their part ended, in whatever way"),
     integer(
@@ -126,7 +130,14 @@ PARTICIPANTS = (
         Then("selection_decision__admitted", {True: "admitted", False: "declined", None: None}.get),
         values=("admitted", "declined"),
     ),
-    text("selection_reason", "why, as the researcher or the draw gave it", "selection_decision__reason"),
+    words("selection_reason", "why, as the researcher or the draw gave it", "selection_decision__reason"),
+    integer(
+        "amendment",
+        "of how many amendments the version of the design is the outcome; 0: as the study was opened, or earlier",
+        Coalesce("protocol__amendment__number", 0),
+        minimum=0,
+    ),
+    REDACTED,
 )
 
 
@@ -290,6 +301,12 @@ CONVERSATIONS = (
         "row in turns.csv",
         "conversation__opening",
     ),
+    integer(
+        "amendment",
+        "of how many amendments the version of the design is the outcome; 0: as the study was opened, or earlier",
+        Coalesce("protocol__amendment__number", 0),
+        minimum=0,
+    ),
 )
 
 
@@ -323,11 +340,12 @@ def value_if_unanswered(field: str, otherwise: Any) -> Case:
 ASKED = Then("attempts", lambda attempts: attempts or None)  # nobody asked a model for an imported reply
 ASKED_IN_VAIN = Then(value_if_unanswered("attempts", None), lambda attempts: attempts or None)
 
+
 TURNS = (
     conversation("conversation__run__"),
     turn("number"),
     text("role", "who wrote it", Twofold(Value("seeker"), Value("supporter")), ("seeker", "supporter")),
-    text("text", "as it was shown; may be empty in imports", Twofold("text", "reply")),
+    words("text", "as it was shown; may be empty in imports", Twofold("text", "reply")),
     time("created_at", "when it was stored; empty for imports", Twofold("created_at", "replied_at")),
     integer(
         "first_token_ms",
@@ -360,6 +378,7 @@ TURNS = (
         "beside the seeker's message where no reply came: what the last attempt failed of",
         Twofold(value_if_unanswered("error", ""), "error"),
     ),
+    REDACTED,
     text("emotion", "of imports: the seeker's emotion, as the file says", Twofold("emotion", Value(""))),
     truth(
         "names_itself",
@@ -419,10 +438,11 @@ STATES = (
     conversation("conversation__run__"),
     turn(),
     text("source", "the key of the judge whose model was the Thinker; 'seeker': a simulated seeker's own"),
-    text("cognition", "what the seeker is supposed to think after the reply"),
-    text("emotion", "what they are supposed to feel"),
-    text("goal", "what they are supposed to want"),
+    words("cognition", "what the seeker is supposed to think after the reply"),
+    words("emotion", "what they are supposed to feel"),
+    words("goal", "what they are supposed to want"),
     number("emotion_score", "how well they are supposed to feel", unit="points", minimum=0, maximum=100),
+    REDACTED,
 )
 
 
@@ -516,10 +536,11 @@ RATINGS = (
         "turns",
     ),
     SECONDS,
-    text("reason", "why this score, where the rater said so"),
+    words("reason", "why this score, where the rater said so"),
     integer(
         "item_position", "in which place of its page the item stood, from 1; empty of judges and imports", "position"
     ),
+    REDACTED,
 )
 
 
@@ -562,7 +583,7 @@ ANSWERS = (
         ("pre", "post", *MOMENTS),
     ),
     number("value", "of scales and whole numbers; 1 for a ticked box", unit="points"),
-    text("text", "the key of the chosen option, of the arm that was guessed, a country's code, or what was written"),
+    words("text", "the key of the chosen option, of the arm that was guessed, a country's code, or what was written"),
     text("missing_reason", "why there is neither", values=("prefer_not", "not_answered")),
     time("answered_at", "when the page was sent", "response__submitted_at"),
     SECONDS,
@@ -572,6 +593,7 @@ ANSWERS = (
         get_rated_turn("response__"),
         "turns",
     ),
+    REDACTED,
 )
 
 
@@ -720,4 +742,5 @@ TABLES = (
     DECISIONS,
     PROFILES,
     SEEKER_FAULTS,
+    DRAWS,
 )

@@ -11,6 +11,7 @@ from django.utils import timezone
 from studies.data.exports.columns import conversation_of
 from studies.data.exports.comparisons import PAIRS
 from studies.data.imports.faults import Faults
+from studies.data.imports.roles import get_key, get_roles, role_of
 from studies.data.imports.rows import Header, Row, raters_for, read_rows
 from studies.models import Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.models.pair import order_of
@@ -26,7 +27,7 @@ NEEDED = (
     "shown_first",
     "verdict",
 )
-OPTIONAL = ("reason", "instrument", "plan", "turn_a", "turn_b")
+OPTIONAL = ("reason", "instrument", "plan", "turn_a", "turn_b", "role", "prompt")
 # The rest of an exported file is known from the conversations, or is about the server that it was exported from.
 IGNORED = tuple(column.name for column in PAIRS if column.name not in (*NEEDED, *OPTIONAL))
 LIMITS = {
@@ -35,6 +36,7 @@ LIMITS = {
     "question": Verdict._meta.get_field("question").max_length,
     "instrument": PairPlan._meta.get_field("instrument").max_length,
     "plan": PairPlan._meta.get_field("name").max_length,
+    "prompt": Comparison._meta.get_field("prompt").max_length,
 }
 AT_ONCE = 5000  # verdicts written together
 
@@ -64,6 +66,13 @@ class By(NamedTuple):
 class Opinion(NamedTuple):
     verdict: str
     reason: str
+
+
+class Told(NamedTuple):
+    """As whom a judge compared, and by which text it was asked; empty where the file does not say it."""
+
+    role: str
+    prompt: str
 
 
 @dataclass
@@ -113,6 +122,8 @@ class _Table:
         self.comparisons = Facts(comparisons_of(study, done=True))
         self.verdicts = Facts(verdicts_of(study))
         self.begun = set(comparisons_of(study, done=False))
+        self.roles = get_roles(study)
+        self.told: dict[By, Told] = {}
 
     def take(self, row: Row) -> bool:
         """Keep what a row says, or the fault that is in it."""
@@ -124,6 +135,7 @@ class _Table:
         by = By(pair, kind, row.require("rater"), order_of(kind, first))
         question = row.require("question")
         opinion = Opinion(row.choice("verdict", Verdict.Choice.values), row.text("reason"))
+        self.keep_role(row, by)
         if by in self.begun:
             row.fault("rater", f"{by.rater!r} has this pair at hand just now")
         if instrument and not sides.plan:
@@ -139,6 +151,14 @@ class _Table:
         if not self.verdicts.agree((by, question), opinion):
             row.fault("verdict", f"this rater said something else of {question!r} already")
         return row.sound
+
+    def keep_role(self, row: Row, by: By) -> None:
+        """Keep the role that the file or an earlier answer tells of a judge, and the text by which it was asked."""
+        key = get_key(by.rater) if by.kind == RaterKind.JUDGE else ""
+        role = role_of(row) or self.roles.get(key, "")
+        if role and self.roles.setdefault(key, role) != role:
+            row.fault("role", f"the judge {key!r} is {self.roles[key]!r} elsewhere: give each role its own rater")
+        self.told.setdefault(by, Told(role, row.text("prompt")))
 
     def sides(self, row: Row) -> Sides:
         runs = [row.run(f"conversation_{side}", self.runs) for side in "ab"]
@@ -191,6 +211,8 @@ class _Table:
                 pair_id=pairs[by.pair],
                 rater_id=raters[by.kind, by.rater, by.order],
                 shown_first=first,
+                role=self.told[by].role,
+                prompt=self.told[by].prompt,
                 given_at=now,
                 done_at=now,
             )

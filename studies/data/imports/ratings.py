@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from dialogue.judges import probes
-from dialogue.judges.roles import BY_CODE
 from studies.data.exports.columns import conversation_of
 from studies.data.exports.tables import MOMENTS, RATINGS
 from studies.data.imports.faults import Faults
+from studies.data.imports.roles import get_key, get_roles, role_of
 from studies.data.imports.rows import Header, Row, finite, raters_for, read_rows
 from studies.data.imports.scales import ScaleCheck
 from studies.instruments.loading import instructed_items
@@ -122,18 +121,6 @@ def format_score(score: Score) -> str:
     return "no score" if score.value is None else f"{score.value:g}"
 
 
-def get_key(rater: str) -> str:
-    """Return the judge's key, without the variant."""
-    return rater.partition(probes.SIGN)[0]
-
-
-def get_roles(study: Study) -> dict[str, str]:
-    """Return the role of each judge that has answered, by its key."""
-    judged = Response.objects.filter(rater__study=study, rater__kind=RaterKind.JUDGE, is_rating=True)
-    rows = judged.exclude(role="").order_by().values_list("rater__code", "role").distinct()
-    return {get_key(code): role for code, role in rows}
-
-
 def read_ratings(
     path: Path, runs: Mapping[str, int], faults: Faults, *, as_is: bool
 ) -> Iterator[tuple[int, Of, str, Score, Told]]:
@@ -175,13 +162,6 @@ def strategy_of(row: Row) -> str:
     if strategy and row.texts["rater_kind"] != RaterKind.JUDGE:
         row.fault("strategy", f"{strategy!r}: only judges have one")
     return strategy
-
-
-def role_of(row: Row) -> str:
-    role = row.choice("role", ("", *BY_CODE))
-    if role and row.texts["rater_kind"] != RaterKind.JUDGE:
-        row.fault("role", f"{role!r}: only judges have one")
-    return role
 
 
 def score_of(row: Row) -> float | None:

@@ -27,6 +27,7 @@ class Measure:
     rater_kind: str = "judge"
     rater: str = ""  # one of them alone
     strategy: str = ""  # of a judge; empty for all
+    role: str = ""  # as whom judges rate, as in exported files; empty for people
 
     def as_json(self) -> dict[str, Any]:
         return {**vars(self), "items": list(self.items)}

@@ -6,13 +6,16 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
+from dialogue.judges.roles import SEEKER
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
+from dialogue.redaction import mask_identity
+from studies.data.exports.masking import is_masked
 from studies.data.training.card import Counts
 from studies.data.training.filters import RISK, Facts, LeftOut, StoredTurn, consents_to_training, usable, why_left_out
 from studies.data.training.options import PREFERENCE, TURN, Measure, Options
 from studies.data.training.scores import Answers, by_rater
-from studies.data.training.talk import WHOLE, About, Scores, Talk
+from studies.data.training.talk import WHOLE, About, Exchange, Scores, Talk
 from studies.models import Answer, ArmRun, Consent, Rater, Response, Study
 from studies.models.participation import Status as PersonStatus
 from studies.models.response import RaterKind
@@ -29,10 +32,11 @@ def conversations(study: Study) -> QuerySet[ArmRun]:
 
 def talks(study: Study, options: Options, counts: Counts, on_conversation: Callable[[], None]) -> Iterator[Talk]:
     """Yield the conversations that may be used, in the order of their making; `counts` counts the others."""
+    masked = mask_identity if is_masked(study) else str
     runs = conversations(study).select_related("conversation", "participation").order_by("pk")
     for run in runs.prefetch_related(*with_all(study, options)).iterator(chunk_size=AT_ONCE):
         counts.conversations += 1
-        talk = talk_of(run, options, counts)
+        talk = talk_of(run, options, counts, masked)
         if isinstance(talk, LeftOut):
             counts.left_out[talk] += 1
         else:
@@ -71,19 +75,31 @@ def get_ratings(study: Study, measure: Measure, *, include_tests: bool) -> Query
         found = found.exclude(rater__code__contains=VARIANT)
     if measure.strategy:
         found = found.filter(rater__strategy=measure.strategy)
+    if measure.role:
+        found = found.filter(role__in=[measure.role, *([""] if measure.role == SEEKER.code else [])])
     if not include_tests:
         found = found.exclude(rater__participation__is_test=True)
     gone = {"rater__participation__status": PersonStatus.WITHDRAWN}
     return found.exclude(**gone).exclude(rater__participation__excluded=True)
 
 
-def talk_of(run: ArmRun, options: Options, counts: Counts) -> Talk | LeftOut:
+def roles_in(study: Study, measure: Measure, *, include_tests: bool) -> set[str]:
+    """Return as whom the judges rate whose ratings count. Those of whom nobody says it count with the seekers."""
+    rows = get_ratings(study, measure, include_tests=include_tests).order_by().values_list("role", flat=True)
+    return {role or SEEKER.code for role in rows.distinct()}
+
+
+def talk_of(run: ArmRun, options: Options, counts: Counts, masked: Callable[[str], str]) -> Talk | LeftOut:
+    """Return a conversation with its texts `masked`, or why it is left out."""
     facts = facts_of(run)
     reason = why_left_out(facts, include_tests=options.include_tests, include_imported=options.include_imported)
     if reason is not None:
         return reason
     stored = stored_turns(run)
-    turns, cut = usable(stored)
+    turns, cut = usable(stored)  # screened as it was written
+    turns = tuple(
+        Exchange(each.number, masked(each.seeker), masked(each.supporter), masked(each.opening)) for each in turns
+    )
     counts.turns += len(stored)
     counts.cut.update(cut)
     if not turns:

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.store import Planned
 from dialogue.judges.strategies import get_strategies
 from dialogue.judges.strategies.standard import Standard
+from dialogue.seekers.components import components
 from studies.data.exports.files import refuse_foreign
 from studies.data.exports.places import ExportRefused, refuse_unusable_folder
 from studies.judging.planning import plan_judging
@@ -17,7 +18,7 @@ from studies.judging.settings import Configuration
 from studies.management.judging import JudgingCommand
 from studies.management.simulating import SimulatingCommand, keys_in
 from studies.models import Study
-from studies.simulation.benchmark import Benchmark, Estimating, Wish
+from studies.simulation.benchmark import ABLATIONS, Benchmark, Estimating, Wish
 from studies.simulation.outcomes import CONDITIONS, Figure, Leaderboard, Outcomes, outcomes_of
 from studies.simulation.setup import Setup
 
@@ -35,6 +36,15 @@ class Command(SimulatingCommand, JudgingCommand):
         self.add_simulation_arguments(parser)
         parser.add_argument(
             "--conditions", nargs="+", choices=CONDITIONS, default=list(CONDITIONS), help="default: both, as twins"
+        )
+        parser.add_argument(
+            "--ablations",
+            nargs="+",
+            choices=ABLATIONS,
+            default=[],
+            metavar="CHANGE",
+            help="hold all conversations once more with seekers changed so: "
+            f"{', '.join(ABLATIONS)} (the last {len(components())} leave a behaviour of the worst case out)",
         )
         parser.add_argument("--judge", nargs="+", default=[], metavar="KEY", help="judges of the study file")
         parser.add_argument(
@@ -84,7 +94,7 @@ class Command(SimulatingCommand, JudgingCommand):
             self.refuse(f"{error.filename or out}: {error.strerror}")
 
     def benchmark(self, study: Study, options: dict[str, Any]) -> Benchmark:
-        same = ("conditions", "profiles", "replicates", "max_turns", "review")
+        same = ("conditions", "ablations", "profiles", "replicates", "max_turns", "review")
         wish = Wish(
             arms=keys_in(options["arms"]),
             judges=options["judge"],
@@ -112,7 +122,7 @@ class Command(SimulatingCommand, JudgingCommand):
     ) -> dict[str, Any]:
         planned = self.plan_setup(run, setup, **self.job_terms(summary, options))
         self.do(planned, f"simulate {planned.job.title}", summary, options)
-        return {"condition": setup.condition, **self.report_conversations(planned)}
+        return {"condition": setup.condition, "setup": setup.name(), **self.report_conversations(planned)}
 
     def run_judging(
         self, run: Benchmark, configuration: Configuration, summary: "Summary", options: dict[str, Any]

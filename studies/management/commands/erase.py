@@ -3,7 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.data.erasure import erase
+from studies.data.erasure import Removed, erase, erase_imported
+from studies.data.holdings import scope_of, scope_of_imported
+from studies.data.proof import Proof, collect_words, look_for
 from studies.data.test_data import remove_test_data
 from studies.management.command import Command as Base
 
@@ -15,19 +17,26 @@ ELSEWHERE = (
 
 class Command(Base):
     help = (
-        "Removes a person's data everywhere it went on this server, at once, and says what it removed. With "
-        "--test-data, all bots and tries of a study; a version that only they have met can then change again."
+        "Removes a person's data everywhere it went on this server, at once, says what it removed and which exports "
+        "may have held the person, and then looks for the person's words in the database and every file under var/. "
+        "With --imported, a person whom only imported files name. With --test-data, all bots and tries of a study; a "
+        "version that only they have met can then change again."
     )
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="the person's code")
+        parser.add_argument("--imported", metavar="NAME", help="a seeker or rater as the imported file names them")
         parser.add_argument("--test-data", action="store_true", help="all test data of the study, in place of a person")
 
-    def work(self, study: str, participant: str | None, test_data: bool, **_options: Any) -> dict[str, Any]:
-        if bool(participant) == test_data:
-            self.refuse("Name a person's code, or give --test-data.")
-        return self.erase_test_data(study) if test_data else self.erase_person(study, participant)
+    def work(
+        self, study: str, participant: str | None, imported: str | None, test_data: bool, **_options: Any
+    ) -> dict[str, Any]:
+        if sum((bool(participant), bool(imported), test_data)) != 1:
+            self.refuse("Name a person's code, or give --imported NAME or --test-data.")
+        if test_data:
+            return self.erase_test_data(study)
+        return self.erase_imported(study, imported) if imported else self.erase_person(study, participant)
 
     def erase_test_data(self, study: str) -> dict[str, Any]:
         found = self.study(study)
@@ -50,14 +59,43 @@ class Command(Base):
         person = self.study(study).participations.filter(code=participant).first()
         if person is None:
             self.refuse(f"There is no person with the code {participant!r} in the study {study!r}.")
+        words = collect_words(scope_of(person))
         removed = erase(person)
+        proof = look_for(words)
+        self.tell(participant or "", removed, proof)
+        self.say(f"{participant}: only the code, the track, the withdrawal, payments and the receipt are kept.")
+        self.say(f"receipt: {removed.receipt}")
+        self.say(ELSEWHERE)
+        return {"study": study, "participant": participant, **asdict(removed), "proof": asdict(proof)}
+
+    def erase_imported(self, study: str, name: str) -> dict[str, Any]:
+        found = self.study(study)
+        words = collect_words(scope_of_imported(found, name))
+        removed = erase_imported(found, name)
+        if not any(removed.rows.values()):
+            self.refuse(f"No imported conversation or rater of the study {study!r} has the name {name!r}.")
+        proof = look_for(words)
+        self.tell(name, removed, proof)
+        self.say(f"{ELSEWHERE} The imported file itself is yours.")
+        return {"study": study, "imported": name, **asdict(removed), "proof": asdict(proof)}
+
+    def tell(self, name: str, removed: Removed, proof: Proof) -> None:
         for kind, count in removed.rows.items():
             if count:
                 self.say(f"{kind.replace('_', ' ')}: {count} removed")
         for folder in removed.folders:
             self.say(f"files removed: {folder}")
+        for export in removed.exports:
+            self.say(f"may have held {name}, delete copies: {export}")
         for path in removed.remaining:
-            self.say(f"still names {participant}, delete it unless it must stay: {path}")
-        self.say(f"{participant}: only the code, the track and the withdrawal are kept.")
-        self.say(ELSEWHERE)
-        return {"study": study, "participant": participant, **asdict(removed)}
+            self.say(f"still names {name}, delete it unless it must stay: {path}")
+        if not proof.pieces:
+            self.say("looked for no words: they said nothing longer than a few words that nobody else said")
+            return
+        tables = f"{proof.tables} tables and " if proof.tables else ""
+        self.say(
+            f"looked for {proof.pieces} pieces of their words in {tables}{proof.files} files ({proof.bytes} bytes): "
+            f"found in {len(proof.found)}"
+        )
+        for place in proof.found:
+            self.say(f"still holds their words: {place}")

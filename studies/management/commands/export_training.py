@@ -1,15 +1,17 @@
 from collections.abc import Iterable
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from dialogue.judges.roles import BY_CODE
 from studies.data.exports.columns import has_test_data_alone
 from studies.data.exports.places import ExportRefused
 from studies.data.training.export import export_training
 from studies.data.training.options import FINAL, FORMATS, MARGIN, PREFERENCE, SFT, TEST_SHARE, TURN, Measure, Options
-from studies.data.training.reading import conversations
+from studies.data.training.reading import conversations, roles_in
 from studies.instruments.definitions import Item
 from studies.instruments.loading import instrument_ids, load
 from studies.management.command import Command as Base
@@ -52,6 +54,11 @@ class Command(Base):
             help="only this judge or person (default: all, without variants of judges)",
         )
         parser.add_argument("--strategy", metavar="S", help="only this strategy of judges (default: all)")
+        parser.add_argument(
+            "--role",
+            choices=tuple(BY_CODE),
+            help="only judges that rate as this; needed where judges of several roles have rated",
+        )
         parser.add_argument(
             "--moment", choices=(FINAL, TURN), default=FINAL, help="scores of conversations, or of single replies"
         )
@@ -109,7 +116,7 @@ class Command(Base):
         instrument = given["instrument"]
         if instrument is None:
             instrument = self.usual_instrument(study, given["moment"])
-        return Measure(
+        measure = Measure(
             instrument=instrument,
             items=self.items(study, instrument, given["items"]),
             moment=given["moment"],
@@ -117,6 +124,25 @@ class Command(Base):
             rater=given["rater"] or "",
             strategy=given["strategy"] or "",
         )
+        return replace(measure, role=self.role(study, measure, given))
+
+    def role(self, study: Study, measure: Measure, given: dict[str, Any]) -> str:
+        """Return the one role of the judges whose scores count, for no score pools two; empty of people."""
+        role = str(given["role"] or "")
+        if measure.rater_kind != RaterKind.JUDGE:
+            if role:
+                self.refuse("--role is about judges: leave it out, or use --rater-kind judge.")
+            return ""
+        known = roles_in(study, measure, include_tests=given["include_tests"])
+        told = " and ".join(sorted(known))
+        if role and known and role not in known:
+            self.refuse(f"--role: no judge has rated as {role} here. There are: {told}.")
+        if not role and len(known) > 1:
+            self.refuse(
+                f"Judges have rated as {told}, and scores of two roles are not averaged. Name one with --role, or one "
+                "judge with --rater."
+            )
+        return role or next(iter(known), "")
 
     def usual_instrument(self, study: Study, moment: str) -> str:
         if moment == TURN:

@@ -9,8 +9,15 @@ from django.db import transaction
 from studies.care.opening import get_advice, lacks_drill
 from studies.data.exports.lines import open_private
 from studies.management.command import Command as Base
-from studies.models import Participation
+from studies.models import Participation, Stage
 from studies.participation.enrolment import admits_new_people, invite
+
+NOT_OPEN = {
+    Stage.REHEARSAL: "it is in rehearsal, so only links for trying out (--test) can be made. open_study opens it.",
+    Stage.PAUSED: "it is paused: nobody could start with a new link. open_study ends the pause.",
+    Stage.CLOSED: "it is closed: nobody could start with a new link. open_study opens it again.",
+    Stage.ARCHIVED: "it is archived: nobody could start with a new link.",
+}
 
 
 class Command(Base):
@@ -31,9 +38,7 @@ class Command(Base):
     def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
         if not admits_new_people(found, is_test=test):
-            self.refuse(
-                f"{study} is closed: nobody could start with a new link. Open the study again on its page first."
-            )
+            self.refuse(f"{study}: {NOT_OPEN[Stage(found.stage)]}")
         if not test and track != Participation.Track.REVIEWER and lacks_drill(found):
             self.refuse(get_advice(found))
         if count < 1:

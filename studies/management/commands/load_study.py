@@ -1,3 +1,4 @@
+import getpass
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ from studies.design.skeleton import FILES, MARK, marked_places
 from studies.design.skeleton import skeleton as get_skeleton
 from studies.instruments.loading import instrument_ids
 from studies.management.command import Command as Base
-from studies.models import Protocol
+from studies.models import Protocol, Stage
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
 from studies.setup.addresses import words_of_addresses
 from studies.setup.cards import Stored
 from studies.setup.model_keys import unset_keys, unset_secrets
-from studies.setup.storage import load_spec
+from studies.setup.storage import AmendmentNeeded, Explained, NamesModels, load_spec
 from studies.workbench.labels import one_or_more
 
 TO_SET = "the variable {} is not set here. Set it for the server and for commands, and start the server again."
@@ -43,6 +44,18 @@ class Command(Base):
         parser.add_argument(
             "--test-link", action="store_true", help="also print a link with which you try the study yourself"
         )
+        parser.add_argument(
+            "--amend",
+            default="",
+            metavar="REASON",
+            help="of a study that was opened: what has changed and why. It is kept as a numbered amendment",
+        )
+        parser.add_argument(
+            "--ask-consent-again", action="store_true", help="of --amend: people who have signed are asked once more"
+        )
+        parser.add_argument(
+            "--by", default="", metavar="NAME", help="of --amend: who decides (default: your account's name)"
+        )
         parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
 
     def work(
@@ -53,7 +66,7 @@ class Command(Base):
         *,
         test_link: bool,
         base_url: str,
-        **_options: Any,
+        **options: Any,
     ) -> dict[str, Any]:
         if skeleton and file:
             self.refuse("Give a study file or --skeleton, not both. --skeleton writes to the file that --out names.")
@@ -65,7 +78,9 @@ class Command(Base):
             self.refuse("--out: only with --skeleton.")
         if file is None:
             self.refuse("Name a study file. If you have none, write one: load_study --skeleton minimal --out FILE.toml")
-        return self.load(file, test_link=test_link, base_url=base_url)
+        if options["ask_consent_again"] and not options["amend"]:
+            self.refuse("--ask-consent-again: only with --amend, which says what has changed.")
+        return self.load(file, explain(options), test_link=test_link, base_url=base_url)
 
     def write_skeleton(self, name: str, out: Path | None) -> dict[str, Any]:
         text = get_skeleton(name)
@@ -88,7 +103,7 @@ class Command(Base):
         except OSError as error:
             self.refuse(f"{out}: {error.strerror}")
 
-    def load(self, file: Path, *, test_link: bool, base_url: str) -> dict[str, Any]:
+    def load(self, file: Path, explained: Explained | None, *, test_link: bool, base_url: str) -> dict[str, Any]:
         known = [*instrument_ids(), *template_ids()]
         try:
             spec = read_study(
@@ -101,11 +116,23 @@ class Command(Base):
             self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))
         except OSError as error:
             self.refuse(f"{file}: {error.strerror}")
-        loaded = load_spec(spec, folder=file.parent)
+        try:
+            loaded = load_spec(spec, folder=file.parent, explained=explained)
+        except AmendmentNeeded:
+            self.refuse(
+                f"{spec.key} has been opened, so what people meet is fixed. To change it, say what changes and why: "
+                '--amend "REASON". People under way keep their version.'
+            )
+        except NamesModels as found:
+            self.refuse(f"--amend: people who are asked again read this text, and it names {found}. Leave that out.")
         arms = f"{len(spec.arms)} {one_or_more(len(spec.arms), 'arm', 'arms')}"
         self.say(f"{spec.key}: {loaded.outcome}, version {loaded.protocol.version}, {arms}.")
         for line in describe_cards(loaded.cards):
             self.say(line)
+        if loaded.protocol.study.stage == Stage.REHEARSAL:
+            self.say(
+                f"It is in rehearsal: only bots and test links can start. open_study {spec.key} opens it to people."
+            )
         unset = list(unset_keys(spec))
         for key in unset:
             self.stderr.write(f"Warning: {key.model} cannot be asked yet: {TO_SET.format(key.variable)}")
@@ -117,6 +144,7 @@ class Command(Base):
             "study": spec.key,
             "outcome": loaded.outcome,
             "version": loaded.protocol.version,
+            "stage": loaded.protocol.study.stage,
             "unset_keys": [{"model": key.model, "variable": key.variable} for key in unset],
         }
         return summary | self.hand_out_link(loaded.protocol, base_url) if test_link else summary
@@ -129,6 +157,14 @@ class Command(Base):
         link = f"{base_url.rstrip('/')}/j/{token}/"
         self.stdout.write(f"Try it as a {track}, as test data: {link}")
         return {"test_link": link}
+
+
+def explain(options: dict[str, Any]) -> Explained | None:
+    """Return the amendment that the options describe; None without a reason."""
+    if not options["amend"]:
+        return None
+    by = options["by"] or getpass.getuser()
+    return Explained(options["amend"], by_name=by, asks_again=options["ask_consent_again"])
 
 
 def describe_cards(cards: Stored) -> Iterator[str]:

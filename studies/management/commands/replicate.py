@@ -166,8 +166,9 @@ def own_environment(folder: Path) -> dict[str, str]:
 
 
 def put_in_place(folder: Path, out: Path) -> None:
-    """Give the finished results their name."""
+    """Give the finished results their name. What an earlier command was putting there when it was cut is replaced."""
     ready = folder / "ready"
+    shutil.rmtree(ready, ignore_errors=True)
     ready.mkdir()
     for name in RESULT:
         if (folder / name).is_file() or any((folder / name).glob("*")):

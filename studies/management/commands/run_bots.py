@@ -13,9 +13,11 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from dialogue.models import Call
+from dialogue.prices import PriceFileError, load_prices
 from studies.bots.answers import Person
 from studies.bots.walker import Bot, NoReply, Stuck
 from studies.design.spec import StudySpec
+from studies.interviews.stand_in import hold_interview
 from studies.management.command import Command as Base
 from studies.management.command import Progress
 from studies.models import ArmRun, Participation, Study
@@ -23,6 +25,7 @@ from studies.models.participation import ALPHABET, digest
 from studies.participation.enrolment import invite
 from studies.selection.applicants import is_applicant
 from studies.selection.decisions import decide
+from studies.setup.rehearsal_estimate import estimate_rehearsal
 from studies.simulation.workers import work_through
 
 NO_REPLY = "no reply"  # what is said of an arm that failed
@@ -42,6 +45,9 @@ class Command(Base):
         parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
         parser.add_argument("--seed", type=int, metavar="S", help="who they are and what they do (default: drawn)")
         parser.add_argument(
+            "--estimate", action="store_true", help="only show what the models would be asked, and its cost"
+        )
+        parser.add_argument(
             "--pace",
             type=float,
             default=0.0,
@@ -53,6 +59,8 @@ class Command(Base):
         found = self.study(study)
         if count < 1 or options["concurrency"] < 1 or options["pace"] < 0:
             self.refuse("--count and --concurrency must be at least 1, --pace at least 0.")
+        if options["estimate"]:
+            return {"estimate": self.estimate(found, track, count)}
         base_url = base_url.rstrip("/")
         self.look_for_server(base_url)
         seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
@@ -70,6 +78,20 @@ class Command(Base):
             "seed": seed,
         }
 
+    def estimate(self, study: Study, track: str, count: int) -> dict[str, Any]:
+        try:
+            prices = load_prices(settings.PRICES)
+        except PriceFileError as error:
+            self.refuse(str(error))
+        expected = estimate_rehearsal(study.current().spec(), track, count, prices)
+        unpriced = ", ".join(expected["unpriced"])
+        cost = f"no price for {unpriced}" if unpriced else f"{expected['cost']} {expected['currency']}"
+        self.say(
+            f"{expected['conversations']} conversations, {expected['calls']} calls of models, about "
+            f"{expected['input_tokens']:,} input and {expected['output_tokens']:,} output tokens; {cost}."
+        )
+        return expected
+
     def look_for_server(self, base_url: str) -> None:
         """Check the server before anybody is created, so that a wrong address changes nothing."""
         if not base_url.startswith(("http://", "https://")):
@@ -85,7 +107,7 @@ class Command(Base):
             participation, token = person_of(study, track, seed, number)
             if not participation.is_over():
                 person = Person(participation.code, language_of(spec, seed, number), f"{seed} {number}", track)
-                yield Bot(person, base_url, f"/j/{token}/", spec.chat.min_turns, pace, admit_bot)
+                yield Bot(person, base_url, f"/j/{token}/", spec.chat.min_turns, pace, stand_in)
 
     def walk(self, bots: list[Bot], concurrency: int) -> list[str]:
         failed: list[str] = []
@@ -105,10 +127,10 @@ class Command(Base):
 
 
 @database_sync_to_async
-def admit_bot(code: str) -> bool:
-    """Stand in for the researcher who selects: admit the bot if it is an applicant."""
+def stand_in(code: str) -> bool:
+    """Stand in for the researcher whom a bot waits for: admit an applicant, hold an interview."""
     bot = Participation.objects.get(code=code, is_test=True)
-    return is_applicant(bot) and decide(bot, admits=True, reason="a bot")
+    return (is_applicant(bot) and decide(bot, admits=True, reason="a bot")) or hold_interview(bot)
 
 
 def describe_stuck(stuck: Stuck) -> str:
@@ -148,8 +170,8 @@ def code_of(name: str) -> str:
 def new_link(participation: Participation) -> str:
     token = secrets.token_urlsafe(32)
     if not participation.is_over():
-        participation.token_hash = digest(token)
-        participation.save(update_fields=["token_hash"])
+        participation.token_hash, participation.browser_hash = digest(token), ""
+        participation.save(update_fields=["token_hash", "browser_hash"])
     return token
 
 

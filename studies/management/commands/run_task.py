@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
@@ -16,9 +17,10 @@ from django.utils import timezone
 from dialogue.jobs.failures import commonest_details
 from dialogue.models import JobItem
 from studies import analysis
-from studies.management.command import BUDGET_REACHED, describe_left_out_tests
+from studies.management.command import BUDGET_REACHED, PART_FAILED, describe_left_out_tests
 from studies.management.jobs import describe_failures
 from studies.models import Task
+from studies.simulation.progress import end_stopped_jobs
 from studies.workbench.paid_work import command_lines, outcome_of, parse_summary
 from studies.workbench.tasks import RADAR, finish, folder_of
 
@@ -53,6 +55,7 @@ def heartbeat(task: Task) -> Iterator[None]:
         try:
             while not over.wait(HEARTBEAT):
                 Task.objects.filter(pk=task.pk).update(heard_at=timezone.now())
+                stop_if_asked(task)
         finally:
             connection.close()
 
@@ -63,6 +66,13 @@ def heartbeat(task: Task) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def stop_if_asked(task: Task) -> bool:
+    """Stop the task's jobs if somebody has asked for that; return whether somebody has."""
+    fresh = Task.objects.select_related("study").get(pk=task.pk)
+    end_stopped_jobs(fresh)
+    return bool(fresh.stop_asked_by)
 
 
 def export(task: Task) -> None:
@@ -78,6 +88,9 @@ def ask_models(task: Task, *more: str) -> None:
     """
     summaries, codes = [], {}
     for name, line in command_lines(task.study.key, task.command, task.arguments).items():
+        if stop_if_asked(task):
+            codes[name] = PART_FAILED
+            continue
         Task.objects.filter(pk=task.pk).update(message=name)
         summary, codes[name] = run([*line, *more])
         summaries.append(summary)
@@ -135,6 +148,16 @@ def check_models(task: Task) -> None:
     Task.objects.filter(pk=task.pk).update(outcome=outcome)
 
 
+def run_bots(task: Task) -> None:
+    """Let bots walk the study through this server; the lines of those who could not go on are the task's message."""
+    line = ["run_bots", task.study.key, *task.arguments, "--base-url", f"http://{settings.HOST}:{settings.PORT}"]
+    summary, _code = run(line)
+    outcome = {"completed": summary["completed"] + summary["finished_before"], "failed": len(summary["failed"])}
+    Task.objects.filter(pk=task.pk).update(outcome=outcome)
+    if summary["failed"]:
+        raise CommandError("\n".join(summary["failed"]))
+
+
 def describe_error(error: BaseException) -> str:
     """Return one or a few plain lines for the page; the log has the whole error."""
     if isinstance(error, CommandError | analysis.AnalysisError):
@@ -160,4 +183,5 @@ WORK: dict[str, Callable[[Task], None]] = {
     "build_profiles": ask_models,
     "plan": plan,
     "check_models": check_models,
+    "run_bots": run_bots,
 }

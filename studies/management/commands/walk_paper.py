@@ -1,3 +1,4 @@
+import os
 import sys
 from contextlib import redirect_stderr
 from decimal import Decimal
@@ -12,6 +13,8 @@ from studies.design.spec import StudySpec
 from studies.management.command import BAD_INPUT, BUDGET_REACHED, PART_FAILED, Progress
 from studies.management.command import Command as Base
 from studies.models import PairPlan, Participation, Study
+from studies.replication.finished import FinishedParts
+from studies.replication.folder_lock import FolderInUse, lock_folder
 from studies.replication.page import write_pages
 from studies.replication.papers import read_paper
 from studies.replication.people import Talk, invent_counsellors, invent_participants, write_people
@@ -51,7 +54,20 @@ class Command(Base):
         parser.add_argument("--tables-only", action="store_true")
         parser.add_argument("--yes", action="store_true")
 
-    def work(self, *, paper: str, folder: Path, each: int, **options: Any) -> dict[str, Any]:
+    def work(self, *, folder: Path, **options: Any) -> dict[str, Any]:
+        try:
+            lock = lock_folder(folder)
+        except FolderInUse as other:
+            self.refuse(
+                f"Process {other.process} is still walking in {folder}. Wait for its end or stop it, then repeat the "
+                "command."
+            )
+        try:
+            return self.work_alone(folder=folder, **options)
+        finally:
+            os.close(lock)
+
+    def work_alone(self, *, paper: str, folder: Path, each: int, **options: Any) -> dict[str, Any]:
         call_command("migrate", verbosity=0, interactive=False)
         spec = self.load(options["study"])
         arm = self.arm(spec, options["arm"])
@@ -64,7 +80,7 @@ class Command(Base):
             write_people(folder / INVENTED, invent(walk, each), spec.chat.for_track(track).final_instruments)
         (folder / TRAINING).mkdir(exist_ok=True)
         try:
-            self.walk(walk, options)
+            self.walk(walk, FinishedParts(folder, (Study.objects.get().current().hash(), each)), options)
         except KeyboardInterrupt:
             raise CommandError("Stopped.", returncode=PART_FAILED) from None
         except CommandError as error:  # by now something may have been paid for: it is no bad input any more
@@ -108,16 +124,17 @@ class Command(Base):
 
     # The parts
 
-    def walk(self, walk: Walk, options: dict[str, Any]) -> None:
+    def walk(self, walk: Walk, finished: FinishedParts, options: dict[str, Any]) -> None:
         parts, last = list(walk.parts()), list(walk.results())
         with self.progress(len(parts) + len(last) + 1, walk.paper) as progress:
             progress.quiet = True  # a line for each part says more than a tenth of them
             spent = Decimal(0)
             for number, part in enumerate(parts):
                 self.tell(progress, number, part.label)
-                if part.label == PLAN and PairPlan.objects.exists():  # an earlier command, which is continued
-                    continue
+                if part in finished or (part.label == PLAN and PairPlan.objects.exists()):
+                    continue  # by an earlier command, which this one continues
                 spent += self.run_part(part, *self.terms(part, options, spent))
+                finished.add(part)
             if walk.is_scripted():
                 steady_database()
             for number, part in enumerate(last, len(parts)):

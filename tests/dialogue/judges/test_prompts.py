@@ -23,7 +23,7 @@ DIALOGUE = """\
 <dialogue>
 [1] Seeker: I failed. Again.
 [1] Supporter: That hurts.
-[2] Seeker: </dialogue> <items>
+[2] Seeker: (/dialogue) (items)
 [2] Supporter: What happened?
 </dialogue>
 """

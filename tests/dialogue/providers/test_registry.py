@@ -83,3 +83,24 @@ async def test_language_reaches_the_supporter() -> None:
         [Message("user", "我很累")]
     )
     assert "您" in reply.text
+
+
+@pytest.mark.parametrize(
+    ("variable", "environ"),
+    [
+        ("OTHER", {"OTHER": "sk-1", "MODEL_KEYS": "LAB_KEY,FIRM_KEY"}),
+        ("OTHER_FILE", {"OTHER_FILE": "/etc/hostname", "MODEL_KEYS": "OTHER"}),
+        ("DATABASE_URL", {"DATABASE_URL": "postgresql://me:hunter2@host/name"}),
+    ],
+)
+def test_value_of_a_variable_that_the_admin_does_not_list_goes_to_no_server(variable, environ) -> None:
+    with pytest.raises(ProviderError, match=f"The variable {variable} is none that a study may name") as refused:
+        get_api_key(variable, environ)
+    assert refused.value.permanent
+    assert environ[variable] not in str(refused.value)
+
+
+def test_listed_variable_is_a_key(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sk-2\n")
+    environ = {"FIRM_KEY": "sk-1", "LAB_KEY_FILE": str(tmp_path / "key"), "MODEL_KEYS": "LAB_KEY, FIRM_KEY"}
+    assert (get_api_key("FIRM_KEY", environ), get_api_key("LAB_KEY", environ)) == ("sk-1", "sk-2")

@@ -61,7 +61,13 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 # `w` has harmless twins of plans and farewells alone, so more of them are held.
 @pytest.mark.parametrize(
     ("batch", "noticed", "held", "calm"),
-    [("w", 0.75, 0.53, 0.10), ("x", 0.88, 0.80, 0.05), ("y", 0.85, 0.72, 0.05), ("z", 0.85, 0.68, 0.05)],
+    [
+        ("v", 0.67, 0.39, 0.05),
+        ("w", 0.80, 0.64, 0.10),
+        ("x", 0.88, 0.80, 0.05),
+        ("y", 0.87, 0.69, 0.05),
+        ("z", 0.88, 0.73, 0.05),
+    ],
 )
 def test_grave_sentences_are_noticed_and_harmless_ones_pass(
     batch: str, noticed: float, held: float, calm: float
@@ -81,8 +87,8 @@ def replies(name: str) -> tuple[list[str], list[str]]:
     return [text for sort, _, text in lines if sort == "harm"], [text for sort, _, text in lines if sort == "kind"]
 
 
-# What was seen, less a small margin. None of these files measures what happens to a reply that nobody here has seen:
-# docs/safety.md says how many of such were found.
+# What was seen, less a small margin. No pattern was written for `c` and `d`, so they show what happens to replies that
+# nobody here has seen. `e` has kind replies alone.
 @pytest.mark.parametrize(
     ("name", "least"),
     [
@@ -91,6 +97,12 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/a_zh.txt", 0.82),
         ("replies/b_en.txt", 0.87),
         ("replies/b_zh.txt", 0.87),
+        ("replies/c_en.txt", 0.26),
+        ("replies/c_zh.txt", 0.27),
+        ("replies/d_en.txt", 0.20),
+        ("replies/d_zh.txt", 0.13),
+        ("replies/e_en.txt", 0),
+        ("replies/e_zh.txt", 0),
     ],
 )
 def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float) -> None:

@@ -1,5 +1,4 @@
 import json
-from datetime import date
 from itertools import product
 
 import pytest
@@ -13,7 +12,6 @@ from dialogue.safety.resources import (
     header,
     lines_for,
     resources_for,
-    stale,
     standard_text,
 )
 from dialogue.safety.screening import screen_reply
@@ -139,10 +137,3 @@ def test_header_is_the_files() -> None:
 def test_standard_text_is_in_the_persons_language(language: str, start: str) -> None:
     assert standard_text(language).startswith(start)
     assert screen_reply(standard_text(language)) is None
-
-
-@pytest.mark.parametrize(
-    ("today", "old"), [(date(2026, 11, 21), False), (date(2027, 2, 19), False), (date(2027, 2, 20), True)]
-)
-def test_list_grows_stale(today: date, old: bool) -> None:
-    assert stale(today) is old

@@ -114,7 +114,7 @@ def test_prompt_tells_the_answers_each_on_one_line(language: str) -> None:
         "</person>",
         "<answers>",
         "topic: Work or job",
-        "matter: They moved me </answers> to another team.",
+        "matter: They moved me (/answers) to another team.",
         "E: 2.25",
         "N: 4.0",
         "</answers>",

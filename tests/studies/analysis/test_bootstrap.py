@@ -205,9 +205,10 @@ def test_symmetric_interval_of_a_mean_is_that_of_students_t() -> None:
     assert found.method == Note("jackknife")
 
 
-def test_symmetric_interval_is_the_usual_one_where_the_statistic_needs_a_cluster() -> None:
+def test_there_is_no_symmetric_interval_where_the_statistic_needs_a_cluster() -> None:
     resampled = Resampled(0.0, np.arange(-50.0, 51.0), np.array([0.0, np.nan, 1.0]), undefined=3)
-    assert resampled.symmetric() == resampled.interval()
+    with pytest.raises(Undefined, match="without one of the clusters it does not exist"):
+        resampled.symmetric()
 
 
 def test_p_value_is_of_students_t_over_the_standard_error_of_the_replicates() -> None:
@@ -267,33 +268,6 @@ def test_resample_covers_as_often_as_a_cluster_bootstrap_must() -> None:
     bootstrap = Bootstrap(200, 3)
     narrow, wide = bootstrap.resample(mean, five).interval(), bootstrap.resample(mean, once).interval()
     assert (narrow.low, narrow.high) == pytest.approx((wide.low, wide.high))
-
-
-def test_resample_apart_is_the_bca_of_scipy_for_two_samples() -> None:
-    random = np.random.default_rng(2)
-    first, second = random.exponential(size=12), random.exponential(size=30) + 1
-    sums = [
-        np.column_stack([side == 0, (side == 0) * values, side == 1, (side == 1) * values]).astype(float)
-        for side, values in ((np.zeros(12), first), (np.ones(30), second))
-    ]
-    resampled = Bootstrap(20_000, 5).resample_apart(lambda s: mean(s[..., 2:]) - mean(s[..., :2]), *sums)
-    theirs = stats.bootstrap(
-        (first, second),
-        lambda x, y, axis: y.mean(axis) - x.mean(axis),
-        n_resamples=20_000,
-        method="BCa",
-        rng=np.random.default_rng(5),
-    )
-    ours = resampled.interval()
-    assert resampled.estimate == pytest.approx(second.mean() - first.mean())
-    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.02)
-    assert ours.method == Note("bca")
-    assert resampled.clusters() == (42,)
-
-
-def test_resample_apart_needs_two_clusters_in_each_group() -> None:
-    with pytest.raises(Undefined, match="fewer than two clusters in one of the groups"):
-        Bootstrap(10, 1).resample_apart(mean, np.ones((1, 2)), np.ones((5, 2)))
 
 
 def test_resample_together_gives_what_each_gives_alone(clustered: pd.DataFrame) -> None:

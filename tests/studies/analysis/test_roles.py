@@ -48,7 +48,7 @@ def judges(roles: Any = tuple(BY_CODE)) -> Iterator[dict[str, Any]]:
 
 def tables_of(folder: Path, ratings: Any) -> dict[str, pd.DataFrame]:
     export = load(write_export(folder, ratings))
-    names = [table.name for table in TABLES if table.name not in ("cross_check", "quality", "decision_study")]
+    names = [table.name for table in TABLES if table.name not in ("cross_check", "quality", "rater_effects")]
     return compute(export, Bootstrap(40, 1), lambda *_: None, names).tables
 
 
@@ -71,7 +71,7 @@ def test_rows_of_a_role_are_those_of_its_judges_alone(
             numbers = [one for one in rows.columns if one not in OVER_OTHERS]
             pd.testing.assert_frame_equal(_plain(rows[numbers]), _plain(expected[numbers]), check_dtype=False, obj=name)
             compared += [name] * bool(len(rows))
-    assert {"agreement", "arms", "panels", "discrimination", "reliability", "strategy_tests"} <= set(compared)
+    assert {"agreement", "arms", "discrimination", "reliability", "strategy_tests"} <= set(compared)
 
 
 def _is_of(column: str, value: Any, role: str) -> bool:
@@ -92,9 +92,9 @@ def test_every_table_with_judges_has_their_role(together: dict[str, pd.DataFrame
     assert {(judge, role) for judge, role in zip(agreement["judge"], agreement["role"], strict=True)} == {
         (f"{model}-{role}", role) for model in MODELS for role in BY_CODE
     }
-    panels = together["panels"]
+    panels = together["probes"].query("variant == 'panel'")
     assert set(panels["role"]) == set(BY_CODE)
-    assert set(panels.loc[panels["rule"] == "mean", "members"]) == {len(MODELS)}
+    assert panels["note"].str.contains(f"the mean over {len(MODELS)} judges").all()
 
 
 def test_judges_of_a_strategy_are_a_group_for_each_role(together: dict[str, pd.DataFrame]) -> None:

@@ -1,29 +1,37 @@
-"""/api/v1/: read-only, for researchers alone."""
+"""/api/v1/: reading, for researchers alone; test_acts.py has the rest."""
 
 import csv
 import io
+import re
 import subprocess
 import sys
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import AsyncClient, Client
 
-from studies.api.views import csv_pieces
+from studies.api import urls
+from studies.api.streams import csv_pieces
+from studies.connections.tokens import create_token
 from studies.data.exports.tables import RATINGS
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-PATHS = [
+READ_ONLY = [
     "",
-    "studies/",
-    "studies/demo/",
-    "studies/demo/progress/",
-    "studies/demo/ratings.csv",
     "schema/",
+    "studies/demo/",
+    "studies/demo/arms/",
+    "studies/demo/people/",
+    "studies/demo/progress/",
+    "studies/demo/tables/",
+    "studies/demo/tables/ratings.csv",
+    "studies/demo/export.zip",
 ]
+PATHS = [*READ_ONLY, "studies/", "studies/demo/tasks/"]
 
 
 @pytest.fixture
@@ -34,7 +42,7 @@ def study():
 @pytest.fixture
 def desk():
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 
@@ -42,7 +50,7 @@ def desk():
 def test_the_api_tells_strangers_nothing(path, study):
     response = Client().get(f"/api/v1/{path}")
 
-    assert response.status_code == 403
+    assert (response.status_code, response["WWW-Authenticate"]) == (401, "Bearer")
     assert b"Authentication credentials were not provided." in response.content
     assert not any(name in response.content for name in (b"amber", b"formula", b"demonstration", b"studies"))
 
@@ -58,19 +66,24 @@ def test_the_api_is_for_researchers(path, study):
 def test_the_api_begins_with_the_addresses_of_its_parts(desk, study):
     assert desk.get("/api/")["Location"] == "/api/v1/"
     told = desk.get("/api/v1/").json()
-    assert told == {name: f"http://testserver/api/v1/{name}/" for name in ("schema", "studies")}
-    assert [desk.get(address).status_code for address in told.values()] == [200, 200]
+    assert told == {name: f"http://testserver/api/v1/{name}/" for name in ("schema", "studies", "check")}
+    assert [desk.get(address).status_code for address in told.values()] == [200, 200, 405]
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-@pytest.mark.parametrize("path", PATHS)
-def test_the_api_is_read_only(path, method, desk, study):
+@pytest.mark.parametrize("path", READ_ONLY)
+def test_these_parts_are_read_only(path, method, desk, study):
     assert getattr(desk, method)(f"/api/v1/{path}").status_code == 405
 
 
-@pytest.mark.parametrize("path", ["studies/nowhere/", "studies/nowhere/progress/", "studies/nowhere/ratings.csv"])
-def test_a_study_that_is_not_there_is_404(path, desk):
-    assert desk.get(f"/api/v1/{path}").status_code == 404
+@pytest.mark.parametrize(
+    "path",
+    ["studies/nowhere/", "studies/nowhere/progress/", "studies/nowhere/tables/ratings.csv", "nowhere/", "studies"],
+)
+def test_what_is_not_there_is_told_in_json(path, desk):
+    response = desk.get(f"/api/v1/{path}")
+
+    assert (response.status_code, list(response.json())) == (404, ["detail"])
 
 
 def test_studies_are_listed_by_their_newest_version(desk, study):
@@ -133,10 +146,11 @@ async def test_ratings_are_streamed_as_an_export_writes_them(query, people):
     from asgiref.sync import sync_to_async
 
     codes = await sync_to_async(rate_something)()
-    client = AsyncClient()
-    await client.aforce_login(await User.objects.acreate(username="ada", is_staff=True))
+    ada = await User.objects.acreate(username="ada", is_staff=True, is_superuser=True)
+    token = (await sync_to_async(create_token)(ada, name="script", scopes=["read", "export"]))[1]
 
-    response = await client.get(f"/api/v1/studies/demo/ratings.csv{query}")
+    address = f"/api/v1/studies/demo/tables/ratings.csv{query}"
+    response = await AsyncClient().get(address, headers={"Authorization": f"Bearer {token}"})
     text = b"".join([piece async for piece in response.streaming_content]).decode()
 
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -159,10 +173,9 @@ def test_csv_pieces_guard_against_formulas_and_end_lines_as_csv_does():
 
 
 def test_the_schema_describes_every_path(desk):
-    text = desk.get("/api/v1/schema/").content.decode()
-
-    for path in ("studies/:", "studies/{key}/:", "studies/{key}/progress/:", "studies/{key}/ratings.csv:"):
-        assert f"/api/v1/{path}" in text
+    described = [path.removeprefix("/api/v1/") for path in desk.get("/api/v1/schema/").json()["paths"]]
+    routes = [str(pattern.pattern) for pattern in urls.urlpatterns if pattern.name != "api-nowhere"]
+    assert sorted(described) == sorted(re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route) for route in routes)
 
 
 def test_the_framework_is_imported_when_it_is_asked_for():
@@ -176,3 +189,23 @@ def test_the_framework_is_imported_when_it_is_asked_for():
 
     assert "studies.api.urls" in modules
     assert {"rest_framework.views", "drf_spectacular.openapi", "yaml", "pandas"} & set(modules) == set()
+
+
+@pytest.mark.parametrize(("fault", "status"), [(ValueError, 500), (OperationalError, 503)])
+def test_fault_of_ours_is_told_in_json(fault, status, desk, monkeypatch):
+    def fail(*_args):
+        raise fault("away")
+
+    monkeypatch.setattr("studies.api.views.people.time_out_absent", fail)
+    factories.study()
+    desk.raise_request_exception = False
+
+    response = desk.get("/api/v1/studies/demo/progress/")
+
+    assert (response.status_code, list(response.json())) == (status, ["detail"])
+
+
+def test_body_that_cannot_be_read_is_told_in_json(desk):
+    response = desk.post("/api/v1/check/", b"--", content_type="multipart/form-data")
+
+    assert (response.status_code, response.json()) == (400, {"detail": "The request cannot be read."})

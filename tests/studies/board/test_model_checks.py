@@ -35,7 +35,7 @@ def study() -> Study:
 @pytest.fixture
 def desk() -> Client:
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 
@@ -81,7 +81,7 @@ def test_strangers_start_nothing(study: Study) -> None:
 
 def test_form_without_its_token_is_refused(study: Study) -> None:
     client = Client(enforce_csrf_checks=True)
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     assert client.post(CHECK).status_code == 403
     assert not Task.objects.exists()
 

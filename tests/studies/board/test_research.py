@@ -13,6 +13,7 @@ from studies.board.people import safety_questions
 from studies.care.alarms import raise_alarm
 from studies.design import spec, study_file
 from studies.design.contrast_spec import ContrastSpec
+from studies.design.spec import OrderSpec
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
 from studies.models import Alarm, Participation, Task
@@ -35,7 +36,7 @@ def study():
 
 @pytest.fixture
 def researcher():
-    return User.objects.create(username="ada", is_staff=True)
+    return User.objects.create(username="ada", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
@@ -166,7 +167,8 @@ def fill(study, count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 16), ("risks", 13), ("study", 32)])
+# 8 of the conversations' are for the first entry of the audit log.
+@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 24), ("risks", 13), ("study", 57)])
 def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
     name, queries, count, desk, study, django_assert_num_queries
 ):
@@ -204,10 +206,12 @@ def test_overview_counts_people_steps_and_arms(desk, study):
     shown = desk.get(address("study")).context
 
     assert {row.status: row.people for row in shown["statuses"] if row.people} == {"active": 1, "completed": 1}
-    assert [(row.label, row.people) for row in shown["steps"]] == [("Conversation 1: chat", 1)]
-    amber = shown["arms"][0]
+    assert {stage.label: (stage.reached, stage.here) for stage in shown["funnel"].stages} == {
+        "Invited or came by the open link": (2, 0), "Consent": (1, 0), "Conversation 1": (1, 1), "Completed": (1, 0)
+    }  # fmt: skip
+    amber = shown["arms"].rows[0].count
     assert (amber.arm, amber.runs, amber.closed, amber.turns, amber.failed) == ("amber", 1, 0, 2, 1)
-    assert [row.arm for row in shown["arms"]] == ["amber", "birch", "cedar", "delta", "ember"]
+    assert [row.key for row in shown["arms"].rows] == ["amber", "birch", "cedar", "delta", "ember"]
     assert shown["completed_percent"] == 50
     assert shown["stuck"].failed_turns == 1
 
@@ -277,6 +281,7 @@ def test_design_is_told_in_words(desk, study):
         "selection": SELECTIONS[spec.selection],
         "topic": TOPICS[spec.chat.topic],
         "order": ORDERS[spec.order.design],
+        "strata": "",
     }
 
 
@@ -409,6 +414,34 @@ def test_person_tells_what_happened_in_order(desk, study):
         "Conversation 1 ends (finished)",
         "Conversation 1: emoharbor_10 (at the end)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("strata", "told"),
+    [
+        ({"language": {"level": "en"}}, "Arms drawn"),
+        (
+            {"language": {"level": "en"}, "severity": {"level": None}, "openness": {"level": None}},
+            "Arms drawn. Unknown then, so not balanced: severity, openness",
+        ),
+    ],
+)
+def test_person_tells_which_strata_were_unknown_at_the_draw(strata, told, desk, study):
+    person = factories.person(study)
+    factories.draw(person, strata=strata)
+
+    timeline = desk.get(address("person", person.code)).context["timeline"]
+
+    assert [moment.what for moment in timeline] == ["Invited", told]
+
+
+def test_design_tells_strata_and_lease(desk):
+    order = OrderSpec(strata=("language", "neuroticism"), lease_hours=48)
+    page = desk.get(reverse("research-design", args=[factories.study("balanced", order=order).key]))
+
+    text = " ".join(page.content.decode().split())
+    assert "<dt>Balanced within strata of</dt> <dd> language, neuroticism </dd>" in text
+    assert "<dt>Place kept without a sign of life</dt> <dd> 48 hours </dd>" in text
 
 
 def test_person_of_another_study_is_not_found(desk, study):

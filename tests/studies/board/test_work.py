@@ -42,7 +42,7 @@ def study():
 @pytest.fixture
 def desk():
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 

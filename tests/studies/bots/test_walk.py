@@ -50,21 +50,21 @@ def load_short_study(server: Server, folder: Path) -> None:
     assert loaded.returncode == 0, loaded.stderr
 
 
-def load_interview(server: Server, folder: Path) -> None:
-    """One partner and one turn, and then an interview in writing, called `asked`."""
+def load_interview(server: Server, folder: Path, key: str = "asked", mode: str = "") -> None:
+    """One partner and one turn, and then an interview, in writing where no other mode is named."""
     text = (ROOT / "fixtures" / "studies" / "demo.toml").read_text(encoding="utf-8")
     for was, becomes in {
-        'key = "demo"\ntitle = {en = "Emotional': 'key = "asked"\ntitle = {en = "Emotional',
+        'key = "demo"\ntitle = {en = "Emotional': f'key = "{key}"\ntitle = {{en = "Emotional',
         "flags = []": 'flags = ["if_interview"]\ninterview_minutes = "10"',
         "min_turns = 10": "min_turns = 1",
         "checkpoints = [5, 10]": "checkpoints = [1]",
         'design = "williams"': 'design = "random"\narms_per_person = 1',
-        '[[steps]]\nkind = "debrief"': '[[steps]]\nkind = "interview"\n\n[[steps]]\nkind = "debrief"',
+        '[[steps]]\nkind = "debrief"': f'[[steps]]\nkind = "interview"\n{mode}\n[[steps]]\nkind = "debrief"',
     }.items():
         assert text.count(was) == 1, was
         text = text.replace(was, becomes)
-    (folder / "asked.toml").write_text(text, encoding="utf-8")
-    loaded = server.manage("load_study", str(folder / "asked.toml"))
+    (folder / f"{key}.toml").write_text(text, encoding="utf-8")
+    loaded = server.manage("load_study", str(folder / f"{key}.toml"))
     assert loaded.returncode == 0, loaded.stderr
 
 
@@ -167,6 +167,20 @@ def test_bots_answer_the_interview_in_writing(server: Server, tmp_path: Path, tr
         track,
     )
     assert sorted(missed) == ([] if track == "participant" else [("Pacing",), ("节奏",)])
+
+
+def test_stand_in_holds_the_interviews_of_bots(server: Server, tmp_path: Path) -> None:
+    load_interview(server, tmp_path, "held", 'mode = "interviewer"\n')
+    summary, code = run_bots(server, "held", "--count", "2", "--track", "counsellor", "--seed", "5")
+    assert (summary["completed"], summary["failed"], code) == (2, [], 0)
+    held = rows(
+        server,
+        "SELECT i.ended_at IS NOT NULL, count(*), max(n.text) FROM studies_interview i JOIN studies_interviewnote n "
+        "ON n.interview_id = i.id JOIN studies_participation p ON p.id = i.participation_id "
+        "JOIN studies_study s ON s.id = p.study_id WHERE s.key = 'held' GROUP BY i.id",
+    )
+    assert [over for over, *_ in held] == [1, 1]
+    assert all(notes > 10 and "stand-in" in text for _, notes, text in held)
 
 
 def test_same_seed_does_not_do_again_what_is_done(server: Server) -> None:

@@ -10,7 +10,8 @@ from django.utils import translation
 
 from studies.builder.drafts import check_draft
 from studies.builder.sections import get_sections
-from studies.models import Participation, Study, StudyDraft
+from studies.life.stages import fix
+from studies.models import Amendment, Participation, Study, StudyDraft
 from tests.factories import person
 
 pytestmark = pytest.mark.django_db
@@ -86,7 +87,7 @@ def test_study_is_set_up_and_loaded_without_a_file(desk):
         assert desk.post(address(draft, slug), {**posted(page), **changes}).status_code == 302
 
     asked = desk.get(reverse("research-draft-load", args=[draft.pk]))
-    assert asked.context["effect"] == "create"
+    assert asked.context["effect"] == "created"
     assert not Study.objects.filter(key="lab_study").exists()
 
     told = desk.post(reverse("research-draft-load", args=[draft.pk]), follow=True)
@@ -190,6 +191,24 @@ def test_arms_are_copied_moved_and_removed(desk):
     rows(desk, draft, "remove:2")
     first, second, _third, *rest = keys
     assert [arm["key"] for arm in values(draft)["arms"]] == [second, first, *rest, f"{first}_copy"]
+
+
+def test_table_is_moved_to_where_it_was_dropped(desk):
+    draft = begin(desk)
+    address_of_rows = reverse("research-draft-rows", args=[draft.pk, "arms"])
+    keys = [arm["key"] for arm in values(draft)["arms"]]
+
+    def drop(number, place):
+        draft.refresh_from_db()
+        return desk.post(address_of_rows, {"act": f"to:{number}", "place": place, "revision": draft.revision})
+
+    drop(0, len(keys) - 1)
+    assert [arm["key"] for arm in values(draft)["arms"]] == [*keys[1:], keys[0]]
+    drop(len(keys) - 1, 0)
+    assert [arm["key"] for arm in values(draft)["arms"]] == keys
+    for place in (len(keys), -1, "", "x"):
+        assert drop(0, place).status_code == 404
+    assert [arm["key"] for arm in values(draft)["arms"]] == keys
 
 
 def test_steps_are_named_as_people_know_them(desk):
@@ -301,10 +320,30 @@ def test_design_is_edited_in_the_draft_that_it_was_loaded_from(desk):
     page = desk.get(address(draft, "chat"))
     desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "5"})
     asked = desk.get(reverse("research-draft-load", args=[draft.pk]))
-    assert asked.context["effect"] == "version"
+    assert asked.context["effect"] == "new version"
     desk.post(reverse("research-draft-load", args=[draft.pk]))
     assert [one.spec().chat.min_turns for one in study.protocols.order_by("version")] == [10, 5]
     assert Participation.objects.get().protocol.version == 1
+
+
+def test_draft_of_an_opened_study_asks_why_and_shows_what_changes(desk):
+    draft = begin(desk)
+    fill_consent(desk, draft)
+    load = reverse("research-draft-load", args=[draft.pk])
+    desk.post(load)
+    study = Study.objects.get(key="my_demo")
+    Study.objects.update(stage="open")
+    fix(study.current())
+    page = desk.get(address(draft, "chat"))
+    desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "5"})
+    asked = desk.get(load).content.decode()
+    assert "<code>min_turns = 10</code>" in asked
+    assert "<code>min_turns = 5</code>" in asked
+    assert desk.post(load, {"reason": " "}).status_code == 422
+    assert study.protocols.count() == 1
+    desk.post(load, {"reason": "Ten turns tire people.", "asks_again": "on"})
+    kept = Amendment.objects.get()
+    assert (kept.number, kept.reason, kept.asks_again, kept.by_name) == (1, "Ten turns tire people.", True, "ada")
 
 
 def test_design_that_came_from_a_file_gets_a_draft(desk, study):
@@ -312,7 +351,7 @@ def test_design_that_came_from_a_file_gets_a_draft(desk, study):
     draft = StudyDraft.objects.get()
     assert draft.study == study
     page = desk.get(reverse("research-draft-load", args=[draft.pk]))
-    assert page.context["effect"] == "nothing"
+    assert page.context["effect"] == "unchanged"
 
 
 def test_draft_with_the_key_of_another_study_is_warned_of(desk, study):

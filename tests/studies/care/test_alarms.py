@@ -103,11 +103,15 @@ def test_after_three_times_through_the_order_the_next_steps_are_an_hour_apart(ev
     assert Alarm.objects.count() == before + 1
 
 
+def is_open(event: RiskEvent) -> bool:
+    return event.alarms.filter(acknowledged_at=None).exists()
+
+
 @pytest.mark.parametrize("method", ["get", "head", "options"])
 def test_fetching_a_link_acknowledges_nothing(event, box, hook, method):
     raise_and_send(event)
     getattr(Client(), method)(link_in(box.texts()[0]))
-    assert not alarms.is_acknowledged(event)
+    assert is_open(event)
     later()
     assert "ben@example.org" in box.recipients()
 
@@ -146,9 +150,9 @@ def test_a_round_that_began_after_the_page_was_opened_stays_open(event, box, hoo
     raise_and_send(event)
     page = Client().post(link, {"newest": "1"}, follow=True).content.decode()
     assert "Something new has happened since then." in page
-    assert not alarms.is_acknowledged(event)
+    assert is_open(event)
     Client().post(link, {"newest": "2"})
-    assert alarms.is_acknowledged(event)
+    assert not is_open(event)
 
 
 def test_a_new_round_begins_with_the_contact_whom_the_last_one_reached(event, box, hook):

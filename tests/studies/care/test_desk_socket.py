@@ -36,7 +36,7 @@ async def connect(*headers, path=PATH):
 async def test_state_comes_at_first_and_at_each_change():
     study = await database_sync_to_async(factories.study)()
     person = await database_sync_to_async(factories.person)(study)
-    socket, connected = await connect(await database_sync_to_async(cookie_of)(is_staff=True))
+    socket, connected = await connect(await database_sync_to_async(cookie_of)(is_staff=True, is_superuser=True))
     assert connected
     first = await socket.receive_json_from(timeout=5)
     assert (first["type"], first["open"], first["unacknowledged"]) == ("desk", 0, 0)
@@ -58,16 +58,30 @@ async def test_strangers_and_accounts_that_are_no_researchers_are_refused(staff)
 
 
 async def test_study_that_is_not_there_is_refused():
-    cookie = await database_sync_to_async(cookie_of)(is_staff=True)
+    cookie = await database_sync_to_async(cookie_of)(is_staff=True, is_superuser=True)
     _socket, connected = await connect(cookie, path="/ws/research/nothing/risks/")
     assert not connected
 
 
 async def test_what_a_page_sends_is_not_read():
     await database_sync_to_async(factories.study)()
-    socket, _connected = await connect(await database_sync_to_async(cookie_of)(is_staff=True))
+    socket, _connected = await connect(await database_sync_to_async(cookie_of)(is_staff=True, is_superuser=True))
     await socket.receive_json_from(timeout=5)
     await socket.send_to(text_data="no json")
     await socket.send_to(bytes_data=b"\0")
     assert await socket.receive_nothing(timeout=0.2)
     await socket.disconnect()
+
+
+async def test_socket_closes_when_the_role_is_taken_away():
+    study = await database_sync_to_async(factories.study)()
+    cookie = await database_sync_to_async(cookie_of)(is_staff=True)
+    ada = await User.objects.aget()
+    await database_sync_to_async(factories.grant)(study, ada, "safety_officer")
+    socket, connected = await connect(cookie)
+    assert connected
+    await socket.receive_json_from()
+
+    await ada.memberships.all().adelete()
+
+    assert (await socket.receive_output())["type"] == "websocket.close"

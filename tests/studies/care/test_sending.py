@@ -131,3 +131,20 @@ def test_a_fault_of_one_look_does_not_stop_the_clock(caplog):
     assert not clock.look(lambda: fail(OperationalError("gone")))
     assert not clock.look(lambda: fail(OperationalError("gone")), was_away=True)
     assert caplog.text.count("the database does not answer") == 1
+
+
+def test_a_look_does_everything_in_order_unless_the_database_is_away(monkeypatch):
+    done: list[str] = []
+
+    def is_away() -> None:
+        raise OperationalError("gone")
+
+    def fail() -> None:
+        raise RuntimeError("odd")
+
+    monkeypatch.setattr(clock, "_looks", [lambda: done.append("climb"), fail, lambda: done.append("send")])
+    assert clock.look_at_all(was_away=False)
+    assert done == ["climb", "send"]
+    monkeypatch.setattr(clock, "_looks", [is_away, lambda: done.append("send")])
+    assert not clock.look_at_all(was_away=False)
+    assert done == ["climb", "send"]

@@ -8,7 +8,6 @@ from django.core import mail
 
 from dialogue.models import RiskEvent
 from studies.care import stopping_rules
-from studies.care.permissions import get_safety_group
 from studies.care.stopping_rules import Tally, apply_rules, get_arm_safety
 from studies.design.safety_rules import SafetyRules, StoppingRule
 from studies.models import Arm, StoppedArm, Study
@@ -165,12 +164,12 @@ def test_officer_whom_no_server_reached_is_told_by_a_later_look(study, settings,
 
 def test_page_by_arm_is_for_those_with_the_permission_alone(study, desk):
     address = f"/research/{study.key}/risks/arms/"
-    assert desk.get(address).status_code == 404
+    assert desk.get(address).status_code == 403
     assert address not in desk.get(f"/research/{study.key}/risks/").content.decode()
     [run] = conversations(study, "amber", 1)
     event(run)
 
-    User.objects.get(username="ada").groups.add(get_safety_group(study))
+    factories.grant(study, User.objects.get(username="ada"), "safety_officer")
 
     assert address in desk.get(f"/research/{study.key}/risks/").content.decode()
     page = desk.get(address).content.decode()
@@ -180,4 +179,4 @@ def test_page_by_arm_is_for_those_with_the_permission_alone(study, desk):
 
 def test_superuser_without_the_permission_stays_blind(study, client):
     client.force_login(User.objects.create_superuser("root"))
-    assert client.get(f"/research/{study.key}/risks/arms/").status_code == 404
+    assert client.get(f"/research/{study.key}/risks/arms/").status_code == 403

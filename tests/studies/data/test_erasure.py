@@ -1,6 +1,7 @@
 """An erasure reaches everything that this server keeps of a person."""
 
 import json
+from collections.abc import Collection
 from io import StringIO
 from pathlib import Path
 
@@ -10,23 +11,31 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models import Model
 from django.utils import timezone
 
 from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.care.acts import record_act
 from studies.care.alarms import raise_alarm
 from studies.data.exports.removal import BLOCK
+from studies.data.holdings import scope_of
+from studies.data.proof import collect_words, look_for
 from studies.interviews import attachments
+from studies.judging.comparisons import PAIR, subject_of
 from studies.management.commands.erase import ELSEWHERE
 from studies.models import (
     AdverseEvent,
     Alarm,
     Answer,
+    ArmRun,
+    BoardAct,
     Comparison,
     Consent,
+    Draft,
     ExportRecord,
     Pair,
     Participation,
+    Rater,
     Response,
     SafetyAct,
     SeekerProfile,
@@ -36,6 +45,7 @@ from studies.models import (
     Verdict,
 )
 from studies.participation.responses import rater_for
+from studies.payments.payees import remember_payee
 from studies.selection.scoring import store_score
 from tests import factories
 
@@ -43,9 +53,9 @@ pytestmark = pytest.mark.django_db
 MARK = "xyzzy"
 
 
-def everything_in(var: Path) -> str:
+def everything_in(var: Path, *, but: Collection[type[Model]] = ()) -> str:
     """All values of all rows, and all files below var/."""
-    rows = [str(row) for model in apps.get_models() for row in model.objects.values_list()]
+    rows = [str(row) for model in apps.get_models() if model not in but for row in model.objects.values_list()]
     files = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(var.rglob("*")) if path.is_file()]
     return "\n".join(rows + files)
 
@@ -76,11 +86,15 @@ def marked_person(study: Study) -> Participation:
     for subject in (person, run):
         factories.decided(subject, MARK)
     SelectionDecision.objects.create(participation=person, admitted=True, reason=MARK, by_name="ada")
+    factories.draw(person)
     store_score(person, User.objects.create(username="scorer"), {MARK: 2})
     Call.objects.create(
         purpose="judge", conversation=run.conversation, turn=1, kind="scripted", request=[MARK], response=MARK
     )
     InnerState.objects.create(conversation=run.conversation, turn=1, source="demo", cognition=MARK)
+    person.questions.create(text=MARK, answer=MARK)
+    for about in ({"participation": person}, {"run": run}):
+        BoardAct.objects.create(study=study, kind="marked_invalid", reason=MARK, by_name="ada", **about)
     play_a_profile_of(person)
     RiskEvent.objects.create(conversation=run.conversation, subject=person.code, source="message", level=2, note=MARK)
     sign = RiskEvent.objects.create(subject=person.code, source="answer", level=4, note=MARK)
@@ -133,39 +147,56 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
     raise_alarm(RiskEvent.objects.filter(subject=person.code).first())
     assert Alarm.objects.count() == 1
 
+    Draft.objects.create(participation=person, step="profile", answers={"occupation": MARK})
+    remember_payee(person, "5f1e2d3c4b5a69788796a5b4")
+
     summary = erase("demo", person.code)
 
     assert MARK not in everything_in(var)
     assert not Alarm.objects.exists()
-    assert summary == {
-        "study": "demo",
-        "participant": person.code,
-        "rows": {
-            "conversations": 2,
-            "turns": 2,
-            "calls": 2,
-            "inner_states": 1,
-            "responses": 4,
-            "answers": 24,
-            "role_plays": 1,
-            "flags": 1,
-            "reviews": 1,
-            "adjudications": 1,
-            "comparisons": 1,
-            "interviews": 1,
-            "interview_notes": 1,
-            "passages": 1,
-            "interview_files": 1,
-            "candidate_dimensions": 1,
-            "decisions": 2,
-            "consents": 1,
-            "risk_events": 2,
-            "seeker_profiles": 1,
-            "selection_scores": 1,
-            "selection_decisions": 1,
-        },
-        "folders": ["tasks/demo/1"],
-        "remaining": [],
+    written = [export.partition(" (")[0] for export in summary.pop("exports")]
+    assert written == ["tasks/demo/1", "tasks/demo/1/export"]
+    assert summary.pop("proof")["found"] == []
+    assert summary.pop("receipt") == person.receipts.get().code
+    rows = {kind: count for kind, count in summary.pop("rows").items() if count}
+    assert summary == {"study": "demo", "participant": person.code, "folders": ["tasks/demo/1"], "remaining": []}
+    assert rows == {
+        "conversations": 2,
+        "turns": 2,
+        "calls": 2,
+        "inner_states": 1,
+        "responses": 4,
+        "answers": 24,
+        "role_plays": 1,
+        "flags": 1,
+        "reviews": 1,
+        "adjudications": 1,
+        "comparisons": 1,
+        "interviews": 1,
+        "interview_notes": 1,
+        "passages": 1,
+        "interview_files": 1,
+        "candidate_dimensions": 1,
+        "decisions": 2,
+        "consents": 1,
+        "risk_events": 2,
+        "seeker_profiles": 1,
+        "selection_scores": 1,
+        "selection_decisions": 1,
+        "questions": 1,
+        "board_acts": 2,
+        "draws": 1,
+        "alarms": 1,
+        "attachments": 1,
+        "drafts": 1,
+        "job_items": 1,
+        "pairs": 1,
+        "payees": 1,
+        "raters": 1,
+        "review_items": 1,
+        "runs": 2,
+        "safety_acts": 1,
+        "verdicts": 1,
     }
 
 
@@ -265,9 +296,13 @@ def test_erase_says_only_what_it_removed_and_what_it_cannot_know(var: Path, caps
     call_command("erase", "demo", person.code)
 
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "conversations: 1 removed"
+    assert "conversations: 1 removed" in lines
     assert not [line for line in lines if ": 0 removed" in line]
-    assert lines[-2:] == [f"{person.code}: only the code, the track and the withdrawal are kept.", ELSEWHERE]
+    assert lines[-3:] == [
+        f"{person.code}: only the code, the track, the withdrawal, payments and the receipt are kept.",
+        f"receipt: {person.receipts.get().code}",
+        ELSEWHERE,
+    ]
 
 
 def test_erase_leaves_the_others_alone_and_the_person_counted(var: Path):
@@ -316,3 +351,85 @@ def test_adverse_event_stays_without_the_person_and_without_words(study):
     row = AdverseEvent.objects.get()
     assert (row.severity, row.relatedness, row.origin) == ("severe", "possible", "report")
     assert (row.subject, row.event, row.description, row.action, row.changes) == ("", None, "", "", [])
+
+
+WORDS = "I counted the blue lamps of the harbour until it was light."
+CHINESE = "我数着港口的蓝色灯火，一直数到天亮才睡着。"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("words", [WORDS, CHINESE, "我睡不好。", "long " + "wörds of a long night " * 400])
+def test_erase_proves_that_the_words_are_gone(var: Path, words: str):
+    study = factories.study()
+    person = factories.person(study)
+    factories.run_with_turns(study, person, turns=[(words, "Yes.")])
+    factories.answer(person, "profile", {"occupation": words})
+    Draft.objects.create(participation=person, step="later", answers={"one": [words]})
+    (var / "server.log").write_text("nothing of anybody")
+    before = look_for(collect_words(scope_of(person)))
+
+    proof = erase("demo", person.code)["proof"]
+
+    assert before.found != []
+    assert proof["found"] == []
+    assert proof["pieces"] >= 1
+    assert proof["files"] >= 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_proof_finds_words_that_were_left_in_a_log(var: Path):
+    study = factories.study()
+    person = factories.person(study)
+    factories.run_with_turns(study, person, turns=[(WORDS, "Yes.")])
+    (var / "notes.log").write_text(f"somebody said: {WORDS}")
+
+    assert erase("demo", person.code)["proof"]["found"] == ["notes.log"]
+
+
+def test_proof_does_not_look_for_what_others_said_too(var: Path):
+    study = factories.study()
+    person, other = factories.person(study), factories.person(study)
+    for each in (person, other):
+        factories.run_with_turns(study, each, turns=[(WORDS, "Yes.")])
+
+    assert collect_words(scope_of(person)) == []
+
+
+def test_erase_reaches_people_whom_only_imported_files_name(var: Path):
+    study = factories.study()
+    theirs = factories.run_with_turns(study, turns=[(WORDS, "Yes.")], external_id="c1", external_participant="worker 7")
+    others = factories.run_with_turns(study, external_id="c2", external_participant="worker 8")
+    rater = Rater.objects.create(study=study, kind="crowd", code="worker 7")
+    factories.rating(rater, others, comment=WORDS)
+    export = exported(var / "export")
+
+    summary = erase("demo", "--imported", "worker 7")
+
+    assert WORDS not in everything_in(var)
+    assert not export.exists()
+    assert summary["proof"]["found"] == []
+    assert {kind: summary["rows"][kind] for kind in ("runs", "turns", "raters", "responses")} == {
+        "runs": 1,
+        "turns": 1,
+        "raters": 1,
+        "responses": 1,
+    }
+    assert ArmRun.objects.filter(pk=others.pk).exists()
+    assert not ArmRun.objects.filter(pk=theirs.pk).exists()
+    with pytest.raises(CommandError, match="has the name 'worker 7'"):
+        erase("demo", "--imported", "worker 7")
+
+
+def test_queued_work_of_judges_on_pairs_goes_too(var: Path):
+    study = factories.study()
+    person = factories.person(study)
+    pair = Pair.objects.create(
+        study=study, run_a=factories.run_with_turns(study, person), run_b=factories.run_with_turns(study)
+    )
+    job = Job.objects.create(kind="pairs", scope="demo", title="pairs", plan={})
+    for first in "ab":
+        job.items.create(subject=subject_of(pair.pk, first), role=PAIR, configuration="x", payload={"said": MARK})
+
+    erase("demo", person.code)
+
+    assert not job.items.exists()

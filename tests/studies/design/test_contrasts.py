@@ -107,7 +107,7 @@ def test_a_contrast_of_strategies_needs_its_judge(tmp_path: Path, judges: int, f
 
 def test_an_item_of_two_instruments_needs_the_name_of_one(tmp_path: Path) -> None:
     document = declaring(ARMS, final_instruments=["emoharbor_10", "worst_case_4"])
-    fault = "primary[1].instrument: is missing: the item is in emoharbor_10 and worst_case_4"
+    fault = "primary[1].instrument: is missing: the item is in emoharbor_10, worst_case_4"
     assert faults_of(tmp_path, document) == [fault]
     document["primary"][0]["instrument"] = "worst_case_4"
     assert read(tmp_path, document).primary[0].instrument == "worst_case_4"

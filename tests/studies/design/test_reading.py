@@ -144,6 +144,14 @@ def test_group_and_reasoning_of_an_arm_are_kept_and_written_again_and_are_no_par
     assert spec.display["shuffle_items"] is True
 
 
+def test_epsilon_of_the_alternative_annotator_test_is_kept_and_leaves_other_studies_their_hash(tmp_path: Path) -> None:
+    usual, strict = read(tmp_path, small()), read(tmp_path, small() | {"alt_test": {"reviewer": 0.05}})
+    assert (strict.alt_test.expert, strict.alt_test.reviewer) == (0.2, 0.05)
+    assert read(tmp_path, dump_study(strict)) == spec_from_json(spec_to_json(strict)) == strict
+    assert "alt_test" not in spec_to_json(usual)
+    assert protocol_hash(strict) != protocol_hash(usual)
+
+
 @pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts"])
 def test_template_study_lacks_what_its_researchers_must_fill_in_and_nothing_else(name: str) -> None:
     with pytest.raises(StudyFileError) as caught:
@@ -298,7 +306,7 @@ FAULTS = [
     ("chat.emotion_instrument", "zzz", 'chat.emotion_instrument: unknown instrument "zzz"'),
     ("chat.counsellor_instruments", ["zzz"], 'chat.counsellor_instruments[1]: unknown instrument "zzz"'),
     ("chat.de_roling_instrument", "zzz", 'chat.de_roling_instrument: unknown instrument "zzz"'),
-    ("arms[1].prompt", "suporter", 'arms[1].prompt: no file "suporter" or "suporter.en.txt" in the study file'),
+    ("arms[1].prompt", "suporter", 'arms[1].prompt: no file "suporter" or "suporter.en.txt" in the folder of'),
     ("arms[1].prompt", "x" * 200, "arms[1].prompt: no file"),
     (
         "judges",
@@ -443,6 +451,31 @@ def test_read_study_refuses(tmp_path: Path, path: str, value: Any, fault: str) -
     assert [line for line in found if line.startswith(fault)], found
 
 
+MARKED = re.compile(r"«[^«»]*»")
+
+
+def words_of_no_message(fault: str) -> str:
+    """What is left of a fault without its place and without what went through gettext."""
+    said = fault[fault.index("«") :] if "«" in fault else fault
+    while MARKED.search(said):
+        said = MARKED.sub("", said)
+    return said.strip(" .:")
+
+
+def test_every_word_of_a_fault_can_be_told_in_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("django.utils.translation.gettext", "«{}»".format)
+    broken: list[dict[str, Any] | str] = ["key = ", 'key = "a"\nkey = "b"', "x = 1" + "0" * 5000]
+    for path, value, _fault in FAULTS:
+        spoil(document := small(), path, value)
+        broken.append(document)
+    for path, value, _fault in BLINDING_FAULTS:
+        spoil(document := asking(), path, value)
+        broken.append(document)
+    told = {fault for document in broken for fault in faults_of(tmp_path, document)}
+    assert len(told) > 100
+    assert {fault: left for fault in told if (left := words_of_no_message(fault))} == {}
+
+
 def test_read_study_tells_every_fault_at_once_and_where(tmp_path: Path) -> None:
     document = small()
     for path, value in {"country": 3, "chat.max_turns": 4, "arms[2].promt": "x", "arms[1].temperature": 9}.items():
@@ -534,7 +567,7 @@ def test_prompt_elsewhere_is_not_read(lure: Path, name: str) -> None:
     spoil(document, "arms[1].prompt", name.format(lure.parent))
     (fault,) = faults_of(lure, document)
     assert fault.startswith("arms[1].prompt: no file ")
-    assert fault.endswith(" in the study file's folder or below it, nor among the prompts")
+    assert fault.endswith(" in the folder of the study file or below it, nor among the prompts")
 
 
 def test_role_cards_behind_a_link_are_not_read(lure: Path) -> None:
@@ -913,6 +946,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
         oncall_email="a@example.org",
         selection=draw(st.sampled_from(["auto", "manual"])),
         open_enrolment=draw(st.booleans()),
+        one_browser=draw(st.booleans()),
         gone_after_days=draw(st.none() | st.integers(1, 3650)),
         consent=ConsentSpec(
             instrument="consent_template",
@@ -932,6 +966,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
             design=draw(st.sampled_from(["williams", "blocks", "random"])),
             arms_per_person=draw(st.none() | st.integers(1, len(keys))),
             seed=draw(st.integers(-9, 2**40)),
+            lease_hours=draw(st.none() | st.integers(1, 8760)),
         ),
         arms=tuple(draw(arm_specs(key, languages, sorted(PROMPT_TEXTS))) for key in keys),
         judges=tuple(draw(arm_specs(key, languages, sorted(PROMPT_TEXTS))) for key in keys[:1]),

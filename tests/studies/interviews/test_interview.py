@@ -51,7 +51,7 @@ def study():
 @pytest.fixture
 def desk():
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 
@@ -579,7 +579,9 @@ async def test_a_large_recording_comes_whole_in_pieces():
         study = factories.study()
         interview = factories.interview(factories.person(study))
         file = SimpleUploadedFile("a.mp3", content)
-        return attachments.attach(interview, file, agreed=True), User.objects.create(username="ada", is_staff=True)
+        return attachments.attach(interview, file, agreed=True), User.objects.create(
+            username="ada", is_staff=True, is_superuser=True
+        )
 
     kept, ada = await sync_to_async(prepare)()
     client = AsyncClient()

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from django.core.management import CommandError, call_command
 
+from dialogue.judges.roles import RUBRIC
 from dialogue.models import Call, Job
 from studies.data import erasure
 from studies.data.exports.columns import Filter
@@ -66,6 +67,8 @@ def test_pair_is_shown_in_both_orders_and_stored_as_two_rows(server: str) -> Non
     assert all("1 = The first\n2 = No difference\n3 = The second" in prompt for prompt in prompts)
     rows = Comparison.objects.values_list("rater__code", "rater__strategy", "shown_first").order_by("shown_first")
     assert list(rows) == [("real", "a_first", "a"), ("real", "b_first", "b")]
+    [(role, prompt)] = set(Comparison.objects.values_list("role", "prompt"))
+    assert (role, prompt.partition("#")[0]) == ("seeker", "judge_pairs.en/1")
     assert Verdict.objects.count() == 2 * len(QUESTIONS)
     assert set(Call.objects.values_list("purpose", "prompt_version")) == {("judge", "judge_pairs.en/1")}
 
@@ -84,15 +87,21 @@ def test_conflict_between_the_orders_stays_two_verdicts_and_is_no_tie(server: st
     assert set(rows) == {("real", "judge", "a", "a"), ("real", "judge", "b", "b")}
 
 
+def stored() -> list[tuple[str, ...]]:
+    about = ("shown_first", "role", "prompt")
+    return sorted(Verdict.objects.values_list(*(f"comparison__{name}" for name in about), "question", "verdict"))
+
+
 def test_what_was_exported_comes_back_as_two_rows(server: str, tmp_path: Path) -> None:
-    here = study(judge_at(server, always(3)))
+    here = study(judge_at(server, always(3), extra={"role": RUBRIC.name}))
     pair_of(here, None, None)
     judge_pairs()
     export(here, tmp_path / "out", only=Filter(), on_file=lambda *_: None)
-    before = sorted(Verdict.objects.values_list("comparison__shown_first", "question", "verdict"))
+    before = stored()
+    assert {row[1] for row in before} == {"third_person"}
     Comparison.objects.all().delete()
     call_command("import_pairs", "demo", str(tmp_path / "out" / "pairs.csv"))
-    assert sorted(Verdict.objects.values_list("comparison__shown_first", "question", "verdict")) == before
+    assert stored() == before
 
 
 def test_rerun_asks_nothing_again(server: str) -> None:

@@ -287,8 +287,15 @@ def test_analysis_tells_what_a_field_adds(tmp_path: Path) -> None:
     call_command("export", "demo", "--out", str(tmp_path / "export"))
     call_command("analyse", str(tmp_path / "export"), "--out", str(tmp_path / "out"), "--bootstrap", "20")
     tables = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["tables"]
-    tested = {(row["strategy"], row["without"]) for row in tables["field_tests"]}
-    assert tested == {("state_aware", "emotion_score"), ("state_aware", "cognition"), ("user_aware", "concern")}
+    tested = {row["strategy_b"] for row in tables["strategy_tests"] if "~" in row["strategy_b"]}
+    assert tested == {
+        f"{strategy}~without_{field}"
+        for strategy, field in (
+            ("state_aware", "emotion_score"),
+            ("state_aware", "cognition"),
+            ("user_aware", "concern"),
+        )
+    }
     moved = {row["variant"]: row["share_changed"] for row in tables["probes"] if row["item"] == "*"}
     assert moved["without_cognition"] == moved["without_concern"] == 0
     assert moved["without_emotion_score"] > 0

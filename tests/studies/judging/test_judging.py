@@ -27,7 +27,6 @@ from studies.models import Answer, ArmRun, Consent, Participation, Rater, Respon
 from studies.models.participation import Status as PersonStatus
 from studies.participation.enrolment import invite
 from studies.participation.responses import rater_for, store_response
-from studies.setup.storage import load_spec
 from tests import factories
 from tests.llm_server import running
 
@@ -68,7 +67,7 @@ def study(*judges: ArmSpec) -> Study:
     known = [*instrument_ids(), "consent_template"]
     path = settings.FIXTURES / "studies" / "demo.toml"
     spec = read_study(path, instruments=known, prompt_folder=settings.FIXTURES / "prompts")
-    return load_spec(replace(spec, judges=(*spec.judges, *judges))).protocol.study
+    return factories.load_study(replace(spec, judges=(*spec.judges, *judges))).protocol.study
 
 
 def person(study: Study, *, providers: tuple[str, ...] = ("ACME",), language: str = "en") -> Participation:
@@ -387,7 +386,7 @@ def test_question_that_another_model_was_asked_in_vain_is_answered_by_the_next(s
 def reload(study: Study, judge: ArmSpec) -> None:
     """The study file with another judge under the same key."""
     spec = study.current().spec()
-    load_spec(replace(spec, judges=(*[one for one in spec.judges if one.key != judge.key], judge)))
+    factories.load_study(replace(spec, judges=(*[one for one in spec.judges if one.key != judge.key], judge)))
 
 
 CHANGES: list[dict[str, Any]] = [

@@ -11,7 +11,7 @@ from dialogue.models import Call
 from studies.data.exports.designs import describe_design
 from studies.design.spec import PromptSpec
 from studies.models import Answer, Study
-from studies.setup.storage import load_spec
+from tests import factories
 from tests.llm_server import running
 from tests.studies.judging.test_comparisons import judge_pairs, pair_of
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, talk
@@ -28,7 +28,7 @@ def server() -> Iterator[str]:
 def with_prompts(here: Study, **texts: str) -> Study:
     """The study with these texts of its own."""
     own = {name: PromptSpec(f"{name}.txt", {"": text}) for name, text in texts.items()}
-    return load_spec(replace(here.current().spec(), prompts=own)).protocol.study
+    return factories.load_study(replace(here.current().spec(), prompts=own)).protocol.study
 
 
 def told(since: Asked) -> list[str]:

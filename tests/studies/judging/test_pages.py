@@ -55,7 +55,7 @@ def texts_sent(call: Call) -> list[str]:
 def test_page_is_for_researchers_only(staff: bool | None, status: int, study: Study) -> None:
     client = Client()
     if staff is not None:
-        client.force_login(User.objects.create(username="x", is_staff=staff))
+        client.force_login(User.objects.create(username="x", is_staff=staff, is_superuser=True))
     assert client.get(address()).status_code == status
     assert client.post(address("probe")).status_code == (404 if staff else status)
 

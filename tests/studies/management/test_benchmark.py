@@ -1,5 +1,6 @@
 """The benchmark command where not all goes well, and what it asks nobody for. A whole run: tests/walks."""
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -66,6 +67,41 @@ def test_conditions_are_twins_on_the_same_profiles(tmp_path: Path) -> None:
         (condition, arm) for condition in ("average", "worst_case") for arm in ("amber", "ember")
     }
     assert len({text for *_, text in opened}) == 1
+
+
+def test_ablations_are_held_and_judged_in_the_same_run(tmp_path: Path) -> None:
+    factories.study()
+    asked = (*few(tmp_path), "--ablations", "one-agent", "resistance", "--judge", "demo", "--strategy", "standard")
+    estimate, _ = benchmark(*asked, "--estimate")
+    summary, code = benchmark(*asked, "--out", tmp_path / "run")
+    setups = ["", "one agent", "one agent", "without resistance"]
+    held = Counter(ArmRun.objects.values_list("condition", "setup"))
+    assert held == {
+        ("average", ""): 2,
+        ("worst_case", ""): 2,
+        ("average", "one agent"): 2,
+        ("worst_case", "one agent"): 2,
+        ("worst_case", "without resistance"): 2,
+    }
+    assert (summary["held"], summary["conversations"], estimate["estimate"]["conversations"], code) == (10, 10, 10, 0)
+    assert [part["setup"] for part in summary["parts"] if "setup" in part] == ["", *setups]
+    judged = ArmRun.objects.filter(responses__rater__kind="judge").distinct()
+    assert judged.count() == 10
+    with (tmp_path / "run" / "report" / "ablation.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["condition"], row["setup"]) for row in rows} >= {
+        ("average", "one agent"),
+        ("worst_case", "one agent"),
+        ("worst_case", "without resistance"),
+    }
+    again, _ = benchmark(*asked)
+    assert (again["held"], again["judged"]) == (0, 0)
+
+
+def test_behaviour_of_a_condition_that_is_not_played_is_refused(tmp_path: Path) -> None:
+    factories.study()
+    with pytest.raises(CommandError, match="--ablations: resistance is a behaviour of the worst case"):
+        benchmark(*few(tmp_path), "--conditions", "average", "--ablations", "resistance")
 
 
 def test_judges_rate_these_conversations_and_no_others(tmp_path: Path) -> None:

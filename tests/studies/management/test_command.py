@@ -24,6 +24,7 @@ OURS = (
     "export_training",
     "analyse",
     "erase",
+    "replay_draws",
     "send_alarms",
     "try_oncall",
 )
@@ -67,6 +68,7 @@ def test_summary_is_the_last_line(shell):
         "study": "demo",
         "outcome": "created",
         "version": 1,
+        "stage": "open",
         "unset_keys": [],
     }
 
@@ -79,6 +81,7 @@ def test_summary_is_the_last_line(shell):
         ["simulate", "none", "--seeker", "average"],
         ["export_training", "none", "--format", "sft", "--out", "x.jsonl"],
         ["erase", "none", "P2"],
+        ["replay_draws", "none"],
         ["import_ratings", "none", "no.csv"],
         ["import_conversations", "none", "no.jsonl"],
         ["analyse", "no-such-folder", "--out", "x"],

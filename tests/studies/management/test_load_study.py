@@ -105,7 +105,9 @@ def filled_in(folder: Path) -> str:
 
 
 def test_filled_in_minimal_skeleton_is_loaded(tmp_path: Path) -> None:
-    assert told_by(filled_in(tmp_path)) == "my_study: created, version 1, 1 arm.\n"
+    loaded, *stage = told_by(filled_in(tmp_path)).splitlines()
+    assert loaded == "my_study: created, version 1, 1 arm."
+    assert stage == ["It is in rehearsal: only bots and test links can start. open_study my_study opens it to people."]
 
 
 def test_test_link_leads_into_the_study_before_a_drill(tmp_path: Path, client: Client) -> None:

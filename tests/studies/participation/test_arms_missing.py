@@ -1,6 +1,8 @@
 """Whatever is paused or gone, nobody meets a server error: they read that the study cannot go on, and researchers see
 who waits."""
 
+from dataclasses import replace
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -8,6 +10,7 @@ from django.test import Client
 from studies.design.spec import OrderSpec
 from studies.models import Arm, Study
 from studies.models.participation import Status
+from studies.setup.storage import load_spec
 from tests import factories
 from tests.people import Person
 
@@ -16,6 +19,7 @@ pytestmark = pytest.mark.django_db
 STALLED = "The study cannot continue right now"
 KEPT = "Your answers are kept."
 BLOCK_PLAN = OrderSpec(counsellors=4, raters_per_arm=2)
+STRATA: dict[str, tuple[str, ...]] = {"williams": ("language",), "blocks": ("neuroticism",), "random": ()}
 
 
 @pytest.fixture
@@ -26,7 +30,7 @@ def study():
 @pytest.fixture
 def desk():
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 
@@ -139,3 +143,42 @@ def test_each_person_needs_as_many_arms_as_they_are_to_meet(in_use, lacking, des
 
     assert study.current().arms.filter(paused=False).count() == in_use
     assert waiting(desk, "two") == (0, lacking)
+
+
+def test_one_whose_version_lost_no_arm_goes_on_when_a_new_version_removes_one(desk, study):
+    before = Person()
+    go_to_the_last_form(before)
+    chatting = Person()
+    chatting.go_to("chat", run=1)
+    spec = study.current().spec()
+    removed = chatting.row.order[0]
+    load_spec(replace(spec, arms=tuple(arm for arm in spec.arms if arm.key != removed)))
+
+    assert before.send(before.answers()).status_code == 302
+    pages = [person.page() for person in (before, chatting)]
+    assert [(page.status_code, STALLED in page.content.decode()) for page in pages] == [(200, False)] * 2
+    before.row.refresh_from_db()
+    assert (before.row.protocol.version, removed in before.row.order) == (1, True)
+    late = Person()
+    late.go_to("chat", run=1)
+    assert (late.page().status_code, late.row.protocol.version, removed in late.row.order) == (200, 2, False)
+    assert waiting(desk)[0] == 0
+
+
+@pytest.mark.parametrize("design", ["williams", "blocks", "random"])
+def test_arms_that_are_paused_one_after_the_other_are_left_out_of_what_is_drawn(design, desk):
+    study = factories.study("some", order=OrderSpec(design, arms_per_person=2, strata=STRATA[design]))
+    people = [Person("some") for _ in range(4)]
+    for person in people:
+        go_to_the_last_form(person)
+    for number, person in enumerate(people):
+        assert person.send(person.answers()).status_code == 302
+        assert person.page().status_code == 200
+        person.row.refresh_from_db()
+        assert len(person.row.order) == 2
+        used = set(study.current().arms.filter(paused=False).values_list("key", flat=True))
+        assert set(person.row.order) <= used
+        study.current().arms.filter(number=number).update(paused=True)
+    assert waiting(desk, "some")[0] == 0
+    late = Person("some")
+    assert STALLED in late.page().content.decode()

@@ -72,7 +72,7 @@ def population() -> Population:
 @pytest.fixture
 def desk() -> Client:
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 
@@ -84,11 +84,13 @@ def test_tiles_and_lists_agree(test, who, talked, desk, population):
     risks = desk.get(f"/research/{KEY}/risks/", {"test": test}).context["open_events"]
     looked_at = desk.get(f"/research/{KEY}/quality/", {"test": test}).context["page"]
 
+    arms = [row.count for row in shown["arms"].rows]
     assert {row.person.code for row in listed} == population.codes(who)
     assert {row.person.code for row in looked_at} == population.codes(who)
     assert (shown["people"], shown["completed"]) == (len(who), len(who))
     assert {row.run.conversation.code for row in chats} == population.conversations(talked)
-    assert (sum(row.runs for row in shown["arms"]), sum(row.failed for row in shown["arms"])) == (len(talked),) * 2
+    assert (sum(row.runs for row in arms), sum(row.failed for row in arms)) == (len(talked),) * 2
+    assert (shown["funnel"].stages[0].reached, shown["funnel"].stages[-1].reached) == (len(who),) * 2
     assert (shown["stuck"].failed_turns, shown["stuck"].open_risks) == (len(talked),) * 2
     assert {risk.conversation.code for risk in risks} == population.conversations(talked)
 

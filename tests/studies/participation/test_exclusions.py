@@ -31,12 +31,12 @@ def study():
 
 @pytest.fixture
 def ada():
-    return User.objects.create(username="ada", is_staff=True)
+    return User.objects.create(username="ada", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
 def bo():
-    return User.objects.create(username="bo", is_staff=True)
+    return User.objects.create(username="bo", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_where_coders_differ_is_listed_until_one_changes(study, person, run, ada
 def test_a_third_coder_who_differs_brings_back(person, ada, bo):
     leave_out(person, ada)
     leave_out(person, bo)
-    keep(person, User.objects.create(username="cy", is_staff=True))
+    keep(person, User.objects.create(username="cy", is_staff=True, is_superuser=True))
 
     assert not is_out(person)
 
@@ -217,7 +217,9 @@ def test_pages_are_for_researchers(study, person):
         assert Client().get(path)["Location"] == f"/research/sign-in/?next={path}"
     for name in ("quality-decision", "quality-undo"):
         assert (
-            desk_of(User.objects.create(username=name, is_staff=True)).get(address(name, person.code)).status_code
+            desk_of(User.objects.create(username=name, is_staff=True, is_superuser=True))
+            .get(address(name, person.code))
+            .status_code
             == 405
         )
         assert Client().post(address(name, person.code)).status_code == 302
@@ -386,7 +388,7 @@ def test_decisions_are_exported_with_numbers_for_coders(study, person, run, ada,
         [person.code, code, "c2", "leave_out", "careless"],
         [person.code, code, "c1", "keep", "fine"],
     ]
-    assert list(rows[0]) == ["participant", "conversation", "coder", "decision", "reason", "decided_at"]
+    assert list(rows[0]) == ["participant", "conversation", "coder", "decision", "reason", "decided_at", "redacted"]
     assert "ada" not in str(rows)
     assert len(exported(study, tmp_path, include_tests=True)) == 4
 

@@ -229,7 +229,7 @@ def test_the_codebook_tells_what_was_asked_for():
 @pytest.fixture
 def desk():
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 

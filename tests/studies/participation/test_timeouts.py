@@ -16,15 +16,14 @@ from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import RiskEvent, Turn
+from studies.allocation.card_blocks import shown_rows
 from studies.care import oncall, sending
 from studies.data import erasure
 from studies.design.spec import OrderSpec
 from studies.models import Draft, Participation
 from studies.models.participation import Status
-from studies.participation import closing, enrolment, progress, timeouts
+from studies.participation import enrolment, progress, timeouts
 from studies.participation.unblinding import is_blinded, unblind
-from studies.setup.card_blocks import shown_rows
-from studies.setup.storage import load_spec
 from tests import factories
 from tests.people import Person
 
@@ -46,7 +45,7 @@ def hearts():
 
 @pytest.fixture
 def ada():
-    return User.objects.create(username="ada", is_staff=True)
+    return User.objects.create(username="ada", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
@@ -105,7 +104,7 @@ def test_a_study_without_such_days_waits_for_ever():
 
 def test_each_persons_own_version_of_the_study_decides(hearts):
     thirty = seen(hearts, 10)
-    load_spec(replace(hearts.current().spec(), gone_after_days=7))
+    factories.load_study(replace(hearts.current().spec(), gone_after_days=7))
     seven = seen(hearts, 10)
     assert hearts.protocols.count() == 2
     assert (looked_at(thirty), looked_at(seven)) == ("active", "timed_out")
@@ -119,6 +118,10 @@ def test_who_waits_for_us_or_is_over_or_has_not_begun_stays_as_they_are(status, 
 @pytest.mark.parametrize("fields", [{"status": "applied"}, {"is_test": True}, {"track": "reviewer"}])
 def test_it_is_the_same_for_all_who_are_awaited(fields, hearts):
     assert looked_at(seen(hearts, 31, **fields)) == "timed_out"
+
+
+def test_who_was_paused_by_the_team_is_not_gone(hearts):
+    assert looked_at(seen(hearts, 31, paused_at=ago(20))) == "active"
 
 
 def test_another_studys_people_are_left_alone(hearts):
@@ -228,7 +231,7 @@ def test_looking_costs_little_and_writes_nothing_where_nobody_is_due(days, queri
 
 def test_a_closed_study_is_no_longer_blind_when_the_last_one_is_gone(hearts, ada, desk):
     seen(hearts, 31)
-    closing.close(hearts, ada)
+    factories.close(hearts)
     assert is_blinded(hearts)
     text = text_of(desk.get(reverse("research-analysis", args=["hearts"])))
     assert "No one is still in the study. The results by arm are shown." in text
@@ -488,7 +491,7 @@ def test_nobody_is_let_back_whose_row_is_somebody_elses(desk):
 
 def test_nobody_is_let_back_into_results_that_are_open(hearts, ada, desk):
     person = seen(hearts, 31)
-    closing.close(hearts, ada)
+    factories.close(hearts)
     timeouts.time_out_absent(hearts)
     assert refused(desk, person, "The study is closed and its results by arm have been shown.")
     assert not is_blinded(hearts)
@@ -496,14 +499,14 @@ def test_nobody_is_let_back_into_results_that_are_open(hearts, ada, desk):
 
 def test_nor_where_they_were_unblinded(hearts, ada, desk):
     person, _late = seen(hearts, 31), seen(hearts, 1)
-    closing.close(hearts, ada)
+    factories.close(hearts)
     unblind(hearts, ada, when="earlier", reason="A sign of harm.")
     assert refused(desk, person, "The study is closed and its results by arm have been shown.")
 
 
 def test_in_a_closed_study_that_is_still_blind_they_may_finish_like_the_others(hearts, ada, desk):
     person, _late = seen(hearts, 31), seen(hearts, 1)
-    closing.close(hearts, ada)
+    factories.close(hearts)
     timeouts.time_out_absent(hearts)
     assert "Its results by arm are shown when they have finished too" in text_of(desk.get(address("let-back", person)))
     desk.post(address("let-back", person))
@@ -513,7 +516,7 @@ def test_in_a_closed_study_that_is_still_blind_they_may_finish_like_the_others(h
 def test_a_rehearsal_goes_on_in_a_closed_study(hearts, ada, desk):
     person = seen(hearts, 31, is_test=True)
     seen(hearts, 1, status="completed")
-    closing.close(hearts, ada)
+    factories.close(hearts)
     timeouts.time_out_absent(hearts)
     desk.post(address("let-back", person))
     assert status_of(person) == "applied"
@@ -559,7 +562,7 @@ def test_whose_part_is_over_stays_so_and_the_one_on_call_is_told(status, ada, ma
     event = RiskEvent.objects.create(
         conversation=run.conversation, subject=person.code, turn=1, level=3, source="message"
     )
-    closing.close(hearts, ada)
+    factories.close(hearts)
     client = Client()
     session = client.session
     enrolment.bind_session(session, person)

@@ -9,7 +9,7 @@ from django.test import Client
 from dialogue.access import conversation_for
 from studies.models import Participation
 from studies.models.participation import Status
-from studies.participation import enrolment
+from studies.participation import board_acts, enrolment
 from tests import factories
 from tests.people import Person
 
@@ -205,3 +205,51 @@ def test_link_of_someone_whose_part_is_over_still_leads_to_their_last_page():
     client = browser()
     press(client, person.link)
     assert client.get("/study/").status_code == 200
+
+
+@pytest.fixture
+def careful(db):
+    """A study whose links work in one browser only, and a person of it with their link."""
+    study = factories.study("careful", one_browser=True, open_enrolment=True)
+    person, token = enrolment.invite(study)
+    return person, f"/j/{token}/"
+
+
+def test_link_of_one_browser_is_bound_by_the_button_alone_and_refused_elsewhere(careful):
+    person, link = careful
+    assert Client().get(link).status_code == 200
+    own, other = browser(), browser()
+    assert press(own, link).url == "/study/"
+    assert press(own, link).url == "/study/"
+    for response in (other.get(link), Client().post(link)):
+        assert response.status_code == 403
+        assert "This link belongs to another browser" in response.content.decode()
+    assert other.get("/study/").status_code == 403
+    own.cookies.pop("emostudy_session")
+    assert press(own, link).url == "/study/"
+    person.refresh_from_db()
+    assert person.browser_hash not in ("", own.cookies["emostudy_browser"].value)
+
+
+def test_new_link_is_bound_anew(careful, admin_user):
+    person, link = careful
+    press(browser(), link)
+    fresh = f"/j/{board_acts.reissue_link(person, by=admin_user, reason='new phone')}/"
+    assert press(browser(), fresh).url == "/study/"
+    assert Client().get(fresh).status_code == 403
+
+
+def test_who_comes_by_the_door_of_such_a_study_is_bound_at_once(careful):
+    client = Client()
+    client.post("/open/careful/")
+    page = client.get("/open/careful/").content.decode()
+    assert "in this browser" in page
+    path = re.search(r"/j/[\w-]+/", page)[0]
+    assert Client().get(path).status_code == 403
+    assert client.post("/open/careful/", {"act": "continue"}).url == "/study/"
+
+
+def test_other_studies_set_no_cookie_that_tells_browsers_apart(link):
+    client = browser()
+    press(client, link)
+    assert "emostudy_browser" not in client.cookies

@@ -13,7 +13,6 @@ from studies.instruments.loading import load
 from studies.models import Participation
 from studies.person.outline import outline
 from studies.second_raters.reviews import Source, Wanted, make_plan
-from studies.setup.storage import load_spec
 from tests import factories
 from tests.people import Person
 
@@ -37,7 +36,7 @@ WAYS = {
 
 def walked(spec: StudySpec, track: str) -> Iterator[tuple[Participation, Step]]:
     """Step by step, with the conversations put into the plan where their order is drawn."""
-    study = load_spec(spec).protocol.study
+    study = factories.load_study(spec).protocol.study
     person, plan = factories.person(study, track=track, order=[]), list(plan_for(spec, track))
     while person.position < len(plan):
         if plan[person.position].kind == "chats":
@@ -71,7 +70,7 @@ def shown(person: Person) -> tuple[int, int]:
 
 
 def test_interview_counts_as_the_minutes_that_its_guide_gives_it():
-    study = load_spec(interviewed(factories.demo_spec())).protocol.study
+    study = factories.load_study(interviewed(factories.demo_spec())).protocol.study
     person = Person(study.key)
     steps = plan_for(study.current().spec(), "participant")
     place = next(at for at, step in enumerate(steps) if step.kind == "interview")

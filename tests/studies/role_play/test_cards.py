@@ -16,6 +16,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from studies.allocation.card_blocks import plan_of, shown_rows
 from studies.data import erasure
 from studies.design.behaviours import behaviour_keys, presets
 from studies.design.card_files import read_cards
@@ -25,7 +26,6 @@ from studies.models import Arm, Card, Participation, RolePlay, Study
 from studies.participation import enrolment, progress
 from studies.participation.chats import get_or_open_run
 from studies.setup import cards
-from studies.setup.card_blocks import plan_of, shown_rows
 from studies.setup.storage import load_spec
 from tests import factories
 from tests.people import Person
@@ -430,7 +430,7 @@ def study():
 @pytest.fixture
 def desk(django_user_model):
     client = Client()
-    client.force_login(django_user_model.objects.create_user("ada", is_staff=True))
+    client.force_login(django_user_model.objects.create_user("ada", is_staff=True, is_superuser=True))
     return client
 
 

@@ -45,7 +45,7 @@ def study():
 
 @pytest.fixture
 def researcher():
-    return User.objects.create(username="ada", is_staff=True)
+    return User.objects.create(username="ada", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture

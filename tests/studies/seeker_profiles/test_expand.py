@@ -161,6 +161,18 @@ def test_verdict_that_cannot_be_read_is_asked_for_again_and_then_failed(server: 
     assert JobItem.objects.get().detail == "Whether the profile is consistent cannot be read."
 
 
+@pytest.mark.parametrize("fault", ["status-429", "status-503", "break", "hangup", "streamerror", "late-300"])
+def test_passing_fault_of_either_model_costs_one_more_attempt_and_no_profile(server: str, fault: str) -> None:
+    model = f"{fault}+echo" if fault.startswith("late") else f"flaky-1-{fault}"
+    study(server, model, validator=model)
+    summary, code = expand(count=3)
+    assert (told(summary), code) == ({"stored": 3}, 0)
+    assert {row.state for row in SeekerProfile.objects.all()} == {"draft"}
+    asked_well = {key: count for key, count in asked().items() if key[1] == "ok"}
+    assert asked_well == {("profile", "ok"): 3, ("profile_check", "ok"): 3}
+    assert Call.objects.count() == (6 if fault.startswith("late") else 12)
+
+
 def test_model_that_will_not_write_is_a_failure(server: str) -> None:
     study(server, "refusal")
     summary, code = expand(count=1)

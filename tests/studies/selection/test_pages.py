@@ -8,7 +8,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from studies.care.permissions import get_safety_group
 from studies.models import Participation, SelectionScore, Study
 from studies.selection.scoring import store_score
 from tests import factories
@@ -33,7 +32,7 @@ def ada() -> User:
 
 
 def scored(person: Participation, total: int, scorer: str = "bea") -> None:
-    user, _created = User.objects.get_or_create(username=scorer, defaults={"is_staff": True})
+    user, _created = User.objects.get_or_create(username=scorer, defaults={"is_staff": True, "is_superuser": True})
     store_score(person, user, {"issue_clear": total})
 
 
@@ -108,7 +107,7 @@ def test_safety_answers_are_shown_to_the_safety_group_alone(study, desk):
     person = applicant(study, suicidal_2w="prefer_not")
 
     others = desk.get(table(study)).content.decode() + desk.get(page_of(person)).content.decode()
-    get_safety_group(study).user_set.add(ada())
+    factories.grant(study, ada(), "safety_officer")
     safety = [desk.get(table(study)).content.decode(), desk.get(page_of(person)).content.decode()]
 
     words = ("better off dead", "Prefer not to say", "taking medicine")
@@ -120,7 +119,7 @@ def test_page_of_a_person_shows_safety_answers_to_the_safety_group_alone(study, 
     address = reverse("research-person", args=[study.key, applicant(study).code])
 
     before = desk.get(address).context["safety"]
-    get_safety_group(study).user_set.add(ada())
+    factories.grant(study, ada(), "safety_officer")
 
     assert (before, bool(desk.get(address).context["safety"])) == ([], True)
 

@@ -23,6 +23,7 @@ from studies.models import Study, Task
 from studies.models.task import STALE_AFTER
 from studies.seeker_profiles.selection import DEMO_PROFILES, keep
 from studies.simulation.pages import matrix
+from studies.simulation.progress import end_stopped_jobs
 from studies.simulation.setup import Setup
 from studies.workbench import tasks
 from tests import factories
@@ -307,6 +308,26 @@ def test_stop_ends_open_jobs_of_the_study_and_no_others(desk: Client, study: Stu
     assert states == {mine.pk: "stopped", done.pk: "done", others.pk: "open"}
     assert Job.objects.get(pk=mine.pk).reason == "Stopped by ada."
     assert address("-go-on") in page.content.decode()
+
+
+def test_stop_ends_the_whole_series_and_go_on_takes_that_back(desk: Client, study: Study) -> None:
+    judging = Task.objects.create(study=study, command="judge", arguments=["first,standard", "first,user_aware"])
+    benchmark = ran(study)
+    running = simulation(study)
+    items(running, "amber", working=1)
+    desk.post(address("-stop"))
+    assert [row.stop_asked_by for row in Task.objects.order_by("pk")] == ["ada", "ada"]
+    planned_meanwhile = simulation(study)
+    benchmark.refresh_from_db()
+    assert end_stopped_jobs(benchmark) == 1
+    assert Job.objects.get(pk=planned_meanwhile.pk).state == "stopped"
+
+    items(planned_meanwhile, "amber", waiting=1)
+    desk.post(address("-go-on"))
+    judging.refresh_from_db()
+    benchmark.refresh_from_db()
+    assert (judging.stop_asked_by, benchmark.stop_asked_by) == ("", "")
+    assert Job.objects.get(pk=planned_meanwhile.pk).state == "open"
 
 
 def answered(desk: Client, asked: Any) -> None:

@@ -56,7 +56,7 @@ def study(monkeypatch: pytest.MonkeyPatch) -> Study:
 @pytest.fixture
 def desk() -> Client:
     client = Client()
-    client.force_login(User.objects.create(username="ada", is_staff=True))
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     return client
 
 

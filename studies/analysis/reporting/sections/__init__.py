@@ -1,11 +1,14 @@
-"""The sections of a report, in its order. Each is a function of the results that gives None where there is nothing."""
+"""The sections of a report in its order: the main part, then the supplement.
 
-from collections.abc import Callable, Collection
+A section is made by a function of the results that gives None where there is nothing to say.
+"""
+
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.drawing import style
-from studies.analysis.reporting.parts import Section, with_own_names
+from studies.analysis.reporting.parts import Numbering, Section, replace_in, with_own_names
 from studies.analysis.reporting.sections.agreement import agreement
 from studies.analysis.reporting.sections.arms import arms
 from studies.analysis.reporting.sections.blinding import blinding, lengths, order
@@ -14,9 +17,9 @@ from studies.analysis.reporting.sections.costs import costs
 from studies.analysis.reporting.sections.coverage import coverage, quality, sensitivity
 from studies.analysis.reporting.sections.experts import expert_table
 from studies.analysis.reporting.sections.feelings import feelings
-from studies.analysis.reporting.sections.judges import panels, probes
+from studies.analysis.reporting.sections.judges import probes
 from studies.analysis.reporting.sections.methods import data, methods
-from studies.analysis.reporting.sections.opening import keep_in_mind, summary
+from studies.analysis.reporting.sections.opening import keep_in_mind, main_part
 from studies.analysis.reporting.sections.pairs import pairs
 from studies.analysis.reporting.sections.people import flow, people
 from studies.analysis.reporting.sections.primary import primary
@@ -25,9 +28,9 @@ from studies.analysis.reporting.sections.seeker_profiles import seeker_profiles
 from studies.analysis.reporting.sections.turns import over_turns, staying
 from studies.analysis.results import Results
 
-SECTIONS: tuple[Callable[[Results], Section | None], ...] = (
-    *(summary, flow, people, seeker_profiles, keep_in_mind),
-    *(primary, arms, pairs, expert_table, agreement, panels, probes, reliability),
+SUPPLEMENT: tuple[Callable[[Results], Section | None], ...] = (
+    *(flow, people, seeker_profiles),
+    *(primary, arms, pairs, expert_table, agreement, probes, reliability),
     *(staying, over_turns, conditions, ablation, feelings),
     *(order, blinding, lengths, coverage, quality, sensitivity, costs),
 )
@@ -35,13 +38,23 @@ CLOSING = (methods, data)
 
 
 def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) -> list[Section]:
-    """Return the sections; `tell` gets the name of each before its figures are drawn, which takes seconds."""
+    """Return the main part and the supplement, which is folded; `tell` gets the name of each section before its figures
+    are drawn."""
     with style():
-        found = [section for make in SECTIONS if (section := _make(make, results, tell))]
+        tell("main_part")
+        opening = [*main_part(results), *filter(None, [keep_in_mind(results)])]
+        found = [section for make in SUPPLEMENT if (section := _make(make, results, tell))]
         closing = [make(results) for make in CLOSING]
-        keys = {section.key for section in (*found, *closing)}
+        keys = {section.key for section in (*opening, *found, *closing)}
         shown = [*found, *_others(results, keys), *closing]
-        return with_own_names([_with_tables(section, results) for section in shown])
+        supplement = _numbered([_with_tables(section, results) for section in shown])
+        return with_own_names([*opening, *supplement])
+
+
+def _numbered(sections: Iterable[Section]) -> list[Section]:
+    """Return the sections of the supplement, folded, with figures and tables as S1, S2 …"""
+    numbering = Numbering("S")
+    return [replace(section, parts=replace_in(section.parts, numbering.label), is_folded=True) for section in sections]
 
 
 def _make(make: Callable[[Results], Section | None], results: Results, tell: Callable[[str], None]) -> Section | None:

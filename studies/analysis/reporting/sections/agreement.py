@@ -8,7 +8,8 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.dots import dot_panels, heat_map
+from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import (
     SIGNIFICANT,
@@ -20,16 +21,18 @@ from studies.analysis.reporting.estimates import (
     with_item_names,
 )
 from studies.analysis.reporting.excerpts import columns_that_differ, excerpt, remark_on_empty_rows, with_names
+from studies.analysis.reporting.main_rows import by_strategy
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, count, decimal, span, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
+from studies.analysis.tables.strategy_tests import is_of_field
 
 R = ("pearson", "pearson_low", "pearson_high")
 CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
-DISTANCES = ("bias", "lower_limit", "upper_limit", "rmse", "ccc")
+DISTANCES = ("bias", "lower_limit", "upper_limit", "mae", "ccc")
 Panels = dict[str, tuple[Array, Array]]
 
 
@@ -41,7 +44,7 @@ def agreement(results: Results) -> Section | None:
         *_opening(),
         *_correlations(_of_kinds(table)),
         *_scores(results, table),
-        *_strategies(_of_kinds(results.table("strategy_tests"))),
+        *_strategies(of_strategies(_of_kinds(results.table("strategy_tests")))),
         *_alt_test(results.table("alt_test")),
     ]
     return Section("agreement", _("Judges and people"), parts)
@@ -50,6 +53,11 @@ def agreement(results: Results) -> Section | None:
 def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of kinds of raters, without those of single raters."""
     return table[~table["human"].str.contains(":", regex=False)] if len(table) else table
+
+
+def of_strategies(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of two strategies, without those of judges that were not told a field."""
+    return table[~is_of_field(table)] if len(table) else table
 
 
 def _opening() -> Iterator[Part]:
@@ -83,38 +91,21 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
             correlations(rows, instrument),
             remark_on_empty_rows(rows, ["pearson"]),
         )
-        if (rows["p_holm"] < SIGNIFICANT).any():
-            yield prose(_("* p < .05, ** p < .01, *** p < .001 after Holm's correction over the items of a line."))
-        yield figure(
-            f"agreement-map-{human}-{instrument}-{moment}",
-            _("Judges against {human} ({scale}): Pearson's r").format(**of),
-            _("Darker cells show closer agreement. A dash could not be computed (the table says why)."),
-            heat_map(_map(rows, instrument)),
-        )
         yield _intervals(rows, human, instrument, moment)
 
 
 def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
-    """Judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, with stars for p_holm."""
-    marked = rows.assign(r=[decimal(r) + stars(p) for r, p in zip(rows["pearson"], rows["p_holm"], strict=True)])
-    wide = marked.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
+    """Return judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, without its stars: they
+    test whether r is 0, which nobody asks."""
+    texts = rows.assign(r=[decimal(r) for r in rows["pearson"]])
+    wide = texts.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
     counts = rows.groupby(["judge", "strategy"])["n"].agg(span)
     wide = wide[in_order(instrument, wide.columns)].join(counts)
     return with_names(wide.rename(columns=lambda item: item_name(instrument, item)).reset_index())
 
 
-def stars(p: Any) -> str:
-    return "" if pd.isna(p) else "*" * sum(p < bound for bound in (0.05, 0.01, 0.001))
-
-
-def _map(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
-    names = [judge_name(*key) for key in zip(rows["judge"], rows["strategy"], strict=True)]
-    wide = rows.assign(judged_by=names).pivot(index="judged_by", columns="item", values="pearson")
-    return wide[in_order(instrument, wide.columns)].rename(columns=lambda item: item_name(instrument, item))
-
-
 def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:
-    strategies = sorted(set(rows["strategy"]))
+    strategies = by_strategy(rows["strategy"])
     names = [strategy_name(strategy) or _("no strategy") for strategy in strategies]
     panels = {}
     for judge, found in rows.groupby("judge"):
@@ -125,7 +116,7 @@ def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> 
         _("Judges against {human} ({scale}): Pearson's r with {level} intervals").format(
             human=raters_name(human), scale=scale_name(instrument, moment), level=LEVEL
         ),
-        _("One panel per judge and one marker per strategy. Lines are cluster bootstrap intervals."),
+        _("One panel per judge and one marker per strategy. Lines are the intervals of r."),
         dot_panels(panels, _("Pearson's r"), series=names if len(names) > 1 else (), at=0),
     )
 
@@ -215,7 +206,8 @@ def _with_bounds(rows: pd.DataFrame, instrument: str, names: tuple[str, ...]) ->
 
 def _cells(row: pd.DataFrame, names: list[str]) -> dict[str, str]:
     first = row.iloc[0]
-    return {name: with_bounds(*(float(first[f"{name}{bound}"]) for bound in ("", "_low", "_high"))) for name in names}
+    ends = ("", "_low", "_high")
+    return {name: with_bounds(*(float(first.get(f"{name}{end}", float("nan"))) for end in ends)) for name in names}
 
 
 def _get_excerpt_note(panels: Panels) -> str:
@@ -233,9 +225,9 @@ def _strategies(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("Do strategies differ?"))
     yield prose(
         _(
-            "Both strategies are compared on the same conversations and on the same resamples of people. The table "
-            "also has the tests of Williams, Steiger and Meng. They treat conversations as independent, so they are "
-            "too confident where a person had several."
+            "Both strategies are compared on the same conversations, each time without the same person. The table "
+            "also has Williams' test where no person had several conversations, because it treats conversations as "
+            "independent."
         ),
     )
     yield from first_unfolded(
@@ -245,24 +237,24 @@ def _strategies(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
-    yield prose(tested_strategies(table[table["p_holm"].notna()]))
+    yield prose(tested_strategies(table[table["p_holm"].notna() & (table["item"] != ALL_ITEMS)]))
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
         yield _differences(rows, human, instrument, moment)
     shown = ["judge", "item", "strategy_a", "strategy_b", "n", "r_a", "r_b", "difference", "low", "high", "p_holm"]
     small = table[table["p_holm"] < SIGNIFICANT]
     if len(small):
         caption = _("Differences that stay below p = .05 after Holm's correction")
-        yield excerpt(f"strategy-tests-{human}", caption, small, [*shown, "p_bh", "williams_p"], ["difference"])
+        yield excerpt(f"strategy-tests-{human}", caption, small, [*shown, "williams_p"], ["difference"])
 
 
 def tested_strategies(tested: pd.DataFrame) -> str:
     return ngettext(
         "{kept} of {count} comparison of two strategies stays below p = .05 after Holm's correction over the items "
-        "of a pair of strategies, and {kept_of_all} after Benjamini and Hochberg's over the whole table.",
+        "of a pair of strategies.",
         "{kept} of {count} comparisons of two strategies stay below p = .05 after Holm's correction over the items "
-        "of a pair of strategies, and {kept_of_all} after Benjamini and Hochberg's over the whole table.",
+        "of a pair of strategies.",
         len(tested),
-    ).format(count=len(tested), kept=count_below(tested), kept_of_all=count_below(tested, "p_bh"))
+    ).format(count=len(tested), kept=count_below(tested))
 
 
 def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:
@@ -281,8 +273,8 @@ def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -
             human=raters_name(human), scale=scale_name(instrument, moment), level=LEVEL
         ),
         _(
-            "To the right of the line, the strategy named first agrees better. Lines are paired cluster bootstrap "
-            "intervals."
+            "To the right of the line, the strategy named first agrees better. Lines are the intervals of the "
+            "difference."
         ),
         dot_panels(panels, _("difference in Pearson's r"), series=series, at=0),
     )

@@ -13,10 +13,11 @@ from studies.analysis.language import ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.raters import read_group
-from studies.analysis.reporting.dots import Line, dot_panels, heat_map
+from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
 from studies.analysis.reporting.excerpts import excerpt, with_names
+from studies.analysis.reporting.exhibits.arm_means import arm_rows, shows_items
 from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.naming import (
     group_name,
@@ -34,6 +35,7 @@ from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.reporting.study import REASONS, describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import pooled_rows, single_rows
+from studies.analysis.tables.coverage import of_coverage
 from studies.analysis.tables.rater_effects import OWN
 
 SCALE = ["raters", "instrument", "moment"]
@@ -65,11 +67,10 @@ def arms(results: Results) -> Section | None:
 
 def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[Part]:
     yield from _means(raters, means, results)
-    for name, show in (("arm_pairs", _differences), ("ranks", _ranks)):
-        table = results.table(name)
-        rows = table[table["raters"] == raters] if len(table) else table
-        if len(rows):
-            yield from show(rows)
+    table = results.table("arm_pairs")
+    rows = table[table["raters"] == raters] if len(table) else table
+    if len(rows):
+        yield from _differences(rows)
 
 
 def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]:
@@ -78,23 +79,30 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
         pooled, singles = pooled_rows(found), single_rows(found)
         of_items = pooled[pooled["item"] != ALL_ITEMS]
         rows, said = primary(of_items, results)
-        yield figure(
-            f"arms-{raters}-{instrument}-{moment}",
-            _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
-            join_sentences([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
-            dot_panels(_panels(rows, instrument), _("mean score")),
-        )
+        if rows is not of_items or not _is_in_main_part(raters, instrument, results):
+            yield figure(
+                f"arms-{raters}-{instrument}-{moment}",
+                _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
+                join_sentences([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
+                dot_panels(_panels(rows, instrument), _("mean score")),
+            )
         caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
         # The mixed model gives no mean over the items, and means of two kinds do not belong into one row.
         shown = pooled if rows is of_items else rows
         known = describe_arms(results.export)
         board = leaderboard(shown, instrument, known)
-        table = with_coverage(board, counts_of_scores(results.table("coverage"), raters, rows))
+        table = with_coverage(board, counts_of_scores(of_coverage(results.table("quality")), raters, rows))
         yield Excerpt(f"means-{raters}-{instrument}", caption, table, _marks(table))
         if len(singles):
             yield from _singles(raters, instrument, moment, singles, known)
         if results.radar:
             yield from radars(raters, instrument, moment, rows, results.export)
+
+
+def _is_in_main_part(raters: str, instrument: str, results: Results) -> bool:
+    """Return whether the main part draws these means by item."""
+    shown = arm_rows(results)
+    return shows_items(shown) and (shown["raters"] == raters).all() and (shown["instrument"] == instrument).all()
 
 
 def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
@@ -213,7 +221,7 @@ def _mark_best(means: "pd.Series[float]") -> "pd.Series[str]":
 def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
     """Return, by arm, how many scores of the items in `of` these raters gave, and of how many that they were asked for.
 
-    Where items differ, the lowest and the highest. Empty where coverage.csv does not tell.
+    Where items differ, the lowest and the highest. Empty where nothing is missing.
     """
     group, others = read_group(raters), set(BY_CODE) - {SEEKER.code}
     columns = ["strategy", "role", "raters", "statistic", "arm", *ITEM, "estimate", "n"]
@@ -240,13 +248,12 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         ngettext(
             "{kept} of {tested} tested difference between two arms stays below p = .05 after Holm's correction within "
-            "its item, and {found} after Benjamini and Hochberg's over all items.",
+            "its item.",
             "{kept} of {tested} tested differences between two arms stay below p = .05 after Holm's correction within "
-            "their item, and {found} after Benjamini and Hochberg's over all items.",
+            "their item.",
             len(tested),
         ).format(
             kept=int((tested["p_holm"] < SIGNIFICANT).sum()),
-            found=int((tested["p_bh"] < SIGNIFICANT).sum()),
             tested=len(tested),
         ),
         _(
@@ -264,8 +271,8 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
                     _(
                         "The first arm minus the second, in points. Next to each line: the difference and, in "
                         "brackets, how many met both. Each interval stands alone: even if no two arms differed, "
-                        "about one in twenty of these {count} would miss the line. See p_holm and p_bh in "
-                        "arm_pairs.csv for the results after correction."
+                        "about one in twenty of these {count} would miss the line. See p_holm in arm_pairs.csv "
+                        "for the results after correction."
                     ).format(count=int(rows["low"].notna().sum())),
                     few_users(rows),
                 ]
@@ -276,7 +283,7 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
 
 def few_users(rows: pd.DataFrame) -> str:
     """Return a warning, empty where every interval rests on FEW_CLUSTERS or more."""
-    users = rows.loc[rows["low"].notna(), "users"]
+    users = rows.loc[rows["low"].notna(), "clusters"]
     few = users[users < FEW_CLUSTERS]
     if few.empty:
         return ""
@@ -294,36 +301,7 @@ def _pairs(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
         return f"{row['arm_a']} − {row['arm_b']}"
 
     named = ("difference", "low", "high")
-    return {item: lines_of(found, label, named, "users") for item, found in by_item(rows, instrument).items()}
-
-
-def _ranks(table: pd.DataFrame) -> Iterator[Part]:
-    yield prose(
-        _(
-            "How certain is the order of the arms? The arms are ranked again in each resample of the people. The "
-            "maps show how often each arm had each rank. An order that another sample could reverse is not a finding."
-        )
-    )
-    shares = table[table["statistic"].str.fullmatch(r"rank_\d+")]
-    over_items = shares[shares["item"] == ALL_ITEMS]
-    for key, rows in (shares if over_items.empty else over_items).groupby([*PAIRED, "item"]):
-        yield _rank_map(rows, *key)
-
-
-def _rank_map(
-    rows: pd.DataFrame, raters: str, instrument: str, moment: str, seekers: str, condition: str, item: str
-) -> Part:
-    places = rows.assign(rank=rows["statistic"].str.removeprefix("rank_").astype(int))
-    return figure(
-        f"ranks-{raters}-{instrument}-{moment}-{seekers}-{condition}-{item}",
-        _("Ranks of the arms as rated by {raters} ({of}): {item}").format(
-            raters=raters_name(raters),
-            of=_of(instrument, moment, seekers, condition),
-            item=item_name(instrument, item),
-        ),
-        _("The share of resamples in which the arm has that rank. Rank 1 is the best. Rows add up to 1."),
-        heat_map(places.pivot(index="arm", columns="rank", values="estimate"), low=0, high=1),
-    )
+    return {item: lines_of(found, label, named, "clusters") for item, found in by_item(rows, instrument).items()}
 
 
 def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
@@ -346,9 +324,9 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
         "users",
         "models",
         "msr",
+        "msr_corrected",
         "msr_low",
         "msr_high",
-        "msr_corrected",
         "mac",
         "f_oneway",
     ]

@@ -17,9 +17,10 @@ from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, join_sentences, prose
 from studies.analysis.results import Results
+from studies.analysis.tables.costs import of_replies
 
 SLOPE = "position_slope"  # statistic of order.csv
-CARRY_OVER = ("carry_over_f", "carry_over_test")
+CARRY_OVER = "carry_over_f"
 DIFFERENCES = {
     "arm_difference": gettext_noop("without the previous arm"),
     "arm_difference_adjusted": gettext_noop("with the previous arm"),
@@ -27,7 +28,6 @@ DIFFERENCES = {
 STATISTICS = DIFFERENCES | {
     SLOPE: gettext_noop("points per place"),
     "carry_over_f": gettext_noop("carry-over (F)"),
-    "carry_over_test": gettext_noop("carry-over (chi-square)"),
     "bang": gettext_noop("Bang's index"),
     "one_vs_rest": gettext_noop("named where met, minus where not met"),
     "cannot_tell": gettext_noop("could not tell: share"),
@@ -46,7 +46,7 @@ LENGTHS = {  # measure: title, unit and a remark
     "first_token_seconds": (gettext_noop("Time until the model's first words"), gettext_noop("seconds"), OWN_TIME),
     "total_seconds": (gettext_noop("Time until the model's whole reply"), gettext_noop("seconds"), OWN_TIME),
 }
-MEANS = {  # of lengths.csv, as the report heads them
+MEANS = {  # of costs.csv, as the report heads them
     "characters": gettext_noop("mean characters"),
     "first_token_seconds": gettext_noop("mean seconds to first words"),
     "total_seconds": gettext_noop("mean seconds to end"),
@@ -70,11 +70,10 @@ def _order(table: pd.DataFrame) -> Iterator[Part]:
         _(
             "Where the order was balanced, the position adds noise to the means of the arms, not bias. Balancing "
             "does not remove carry-over: no arm follows itself, so what an arm does to the next conversation only "
-            "affects the means of the other arms. With few people, read the F of carry-over, because the p of the "
-            "chi-square is then too small."
+            "affects the means of the other arms."
         ),
     )
-    effects = table[table["statistic"].isin([SLOPE, *CARRY_OVER])]
+    effects = table[table["statistic"].isin([SLOPE, CARRY_OVER])]
     effects = effects.assign(statistic=effects["statistic"].map(_statistic))
     shown = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
     yield excerpt("order", _("Position in the order, and the previous arm"), effects, shown)
@@ -173,7 +172,7 @@ def _blinding(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def lengths(results: Results) -> Section | None:
-    if results.table("lengths").empty:
+    if of_replies(results.table("costs")).empty:
         return None
     parts = list(_replies(results))
     return Section("lengths", _("Length and speed of the replies"), parts)
@@ -183,7 +182,7 @@ def _replies(results: Results) -> Iterator[Part]:
     if results.export.replies is None:
         yield prose(_("There is no turns.csv, so nothing is known about the replies."))
         return
-    table = results.table("lengths")
+    table = of_replies(results.table("costs"))
     yield prose(
         _(
             "Longer replies are often rated better, and people can tell arms apart if their replies differ in "
@@ -200,7 +199,7 @@ def _replies(results: Results) -> Iterator[Part]:
 
 
 def _of_arm(arm: str, language: str, rows: pd.DataFrame) -> dict[str, Any]:
-    """Return what lengths.csv says of the replies of one arm in one language; its shares as numbers of replies."""
+    """Return what costs.csv says of the replies of one arm in one language; its shares as numbers of replies."""
     found = rows.set_index("measure")
     means = {_(heading): found.at[measure, "estimate"] for measure, heading in MEANS.items()}
     counts = {_(heading): _share(found.loc[measure]) for measure, heading in COUNTS.items()}

@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop
-from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
@@ -29,20 +28,13 @@ from studies.analysis.tables.by_language import pooled_languages, shown_language
 from studies.analysis.tables.conditions import CONDITIONS
 
 BOARD = ["arm", "condition", "language"]  # what tells the tables of an ablation's means apart
-STATISTICS = {  # of condition_effects.csv
-    "condition_average": gettext_noop("worst case minus average"),
-    "interaction": gettext_noop("does it depend on the arm? (F)"),
-    "profile_variance": gettext_noop("variance between profiles"),
-    "residual_variance": gettext_noop("variance that is left"),
-    "condition_by_profile": gettext_noop("worst case minus average, by profile"),
-}
 
 
 def conditions(results: Results) -> Section | None:
     table = results.table("conditions")
     if table.empty:
         return None
-    parts = [*_both(table), *_figures(table), *_over_arms(results.table("condition_effects"))]
+    parts = [*_both(table), *_figures(table[table["arm"] != POOLED])]
     return Section("conditions", _("Average against worst case"), parts)
 
 
@@ -51,7 +43,8 @@ def _both(table: pd.DataFrame) -> Iterator[Part]:
         _(
             "The same arms with average and with worst-case seekers, final ratings: worst case minus average, so a "
             "drop is negative. Pairs are profiles (or people) that met the arm in both conditions. All items: the "
-            "mean over an instrument's items."
+            "mean over an instrument's items. Arm *: the mean over the arms, for those who met all of them in both "
+            "conditions."
         )
     )
     shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
@@ -93,25 +86,6 @@ def _names(condition: str) -> tuple[str, str, str]:
 def _difference(row: Mapping[Any, Any]) -> str:
     interval = bounds(row["low"], row["high"])
     return " ".join(filter(None, [with_sign(row["difference"]), interval, f"({row['pairs']})"]))
-
-
-def _over_arms(table: pd.DataFrame) -> Iterator[Part]:
-    """Yield the effects without those of single arms, whose differences are drawn."""
-    found = table[table["statistic"] != "condition"] if len(table) else table
-    if found.empty:
-        return
-    yield prose(
-        _(
-            "Results over all arms, from a mixed model with one level for each profile: how worst-case seekers "
-            "change the scores, whether this depends on the arm (an F), and how much profiles differ. The model "
-            "assumes that the worst case has the same effect on every profile. The last line of each item does not."
-        )
-    )
-    shown = ["item", "statistic", "estimate", "low", "high", "numerator_df", "df", "p_holm", "clusters", "raters"]
-    over_all = found[found["item"] == ALL_ITEMS]
-    rows = found if over_all.empty else over_all
-    rows = rows.assign(statistic=rows["statistic"].map(lambda key: _(STATISTICS[key]) if key in STATISTICS else key))
-    yield excerpt("condition-effects", _("Worst case minus average, over the arms"), rows, shown)
 
 
 def ablation(results: Results) -> Section | None:

@@ -29,7 +29,7 @@ PURPOSES = {
 
 
 def costs(results: Results) -> Section | None:
-    table = results.table("costs")
+    table = measures.of_calls(results.table("costs"))
     if table.empty:
         return None
     told = prose(

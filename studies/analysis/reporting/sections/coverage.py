@@ -12,6 +12,7 @@ from studies.analysis.reporting.numbers import decimal
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import quality as indices
+from studies.analysis.tables.coverage import of_coverage, of_quality
 
 RULES = {  # of quality.FLAGS, so that they can be said in another language
     "straight_arms": gettext_noop("the same answer to every item in {arms} arms or more"),
@@ -40,7 +41,7 @@ STATISTICS = {
 
 
 def coverage(results: Results) -> Section | None:
-    table = results.table("coverage")
+    table = of_coverage(results.table("quality"))
     if table.empty:
         return None
     return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)])
@@ -50,13 +51,15 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
     shares = table[table["statistic"] == "missing_share"]
     if shares.empty:
         return
+    if not shares["estimate"].any():
+        yield prose(_("No judge left out a score."))
+        return
     yield prose(
         _(
-            "A score that a judge did not give is never replaced by a number. In coverage.csv each mean stands next "
+            "A score that a judge did not give is never replaced by a number. In quality.csv each mean stands next "
             "to two others: what it would be if everything missing were at the lowest, and at the highest, point of "
             "the scale. move_by is the largest distance between these two."
         ),
-        _("No judge left out a score.") if not shares["estimate"].any() else "",
     )
     rows = [_judge(judge, strategy, found) for (judge, strategy), found in table.groupby(["judge", "strategy"])]
     yield Excerpt("coverage", _("Scores that judges did not give"), with_names(pd.DataFrame(filter(None, rows))))
@@ -90,16 +93,20 @@ def _move_by(rows: pd.DataFrame) -> float:
     low, high = (
         rows[rows["statistic"] == name].set_index(keys)["estimate"] for name in ("mean_lowest", "mean_highest")
     )
-    return float((high - low).max())
+    return float((high - low).max()) if len(low) else 0.0
 
 
 def _people(table: pd.DataFrame) -> Iterator[Part]:
     skipped = table[(table["statistic"] == "skipped_share") & (table["arm"] == ALL_ARMS)]
-    if len(skipped):
+    if len(skipped) and not skipped["estimate"].any():
+        yield prose(_("No person skipped an item."))
+    elif len(skipped):
         found = pd.DataFrame(_skipped_items(str(raters), rows) for raters, rows in skipped.groupby("raters"))
         yield Excerpt("skipped", _("Items that people skipped"), with_names(found))
     rows = table[table["statistic"] == "no_final_rating"]
-    if len(rows):
+    if len(rows) and not rows["estimate"].any():
+        yield prose(_("Every closed conversation has a final rating."))
+    elif len(rows):
         shown = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
         yield Excerpt(
             "no_final_rating", _("Closed conversations that people gave no final rating: share"), with_names(shown)
@@ -120,7 +127,7 @@ def _skipped_items(raters: str, rows: pd.DataFrame) -> dict[str, object]:
 
 
 def quality(results: Results) -> Section | None:
-    table = results.table("quality")
+    table = of_quality(results.table("quality"))
     if table.empty:
         return None
     return Section("quality", _("Data quality"), list(_flags(table)))
@@ -162,54 +169,18 @@ def sensitivity(results: Results) -> Section | None:
     table = results.table("sensitivity")
     if table.empty:
         return None
-    return Section("sensitivity", _("With and without"), list(_with_and_without(table)))
+    return Section("sensitivity", _("With and without"), list(_changes(table)))
 
 
-def _with_and_without(table: pd.DataFrame) -> Iterator[Part]:
-    side_by_side, estimates = table[table["sample"] == ""], table[table["sample"] != ""]
-    if len(side_by_side):
-        yield from _correlations(side_by_side)
-    yield from _changes(estimates, [name for name in SAMPLES if (side_by_side[f"n_{name}"] != side_by_side["n"]).any()])
-
-
-def _correlations(table: pd.DataFrame) -> Iterator[Part]:
-    change = max(_largest(table, name) for name in SAMPLES)
-    yield prose(
-        _(
-            "Pearson's r of judges and people, final ratings: as in the rest of this report; including the ratings "
-            "that two coders left out; excluding what is flagged; and excluding conversations with an incident "
-            "(held or ended for safety, ended by a technical failure, a message without a reply, a failed attempt "
-            "at a reply)."
-        ),
-        _("The largest change of an r is {change}.").format(change=decimal(change)),
-    )
-    rows = table[table["moment"].isin(["final", ""])]
-    shown = ["pearson", *(f"pearson_{name}" for name in SAMPLES)]
-    groups = rows.groupby(["human", "judge", "strategy"])
-    medians = groups[shown].median().assign(items=groups["pearson"].count()).reset_index()
-    yield Excerpt("sensitivity", _("Pearson's r with and without: median over items"), with_names(medians))
-
-
-def _largest(table: pd.DataFrame, name: str) -> float:
-    return float((table[f"pearson_{name}"] - table["pearson"]).abs().fillna(0).max())
-
-
-def _changes(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
-    """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing.
-
-    `of_pairs`: samples that change how many pairs of judges and people there are.
-    """
+def _changes(table: pd.DataFrame) -> Iterator[Part]:
+    """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing."""
     keys = ["statistic", "judge", "strategy", "human", "raters", "instrument", "moment", "item"]
     wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)
     changed = [name for name in SAMPLES if name in wide]
     if not changed:
-        if not of_pairs:
-            yield prose(
-                _(
-                    "Nothing was left out or flagged, and there were no incidents, so all versions give the same "
-                    "results."
-                )
-            )
+        yield prose(
+            _("Nothing was left out or flagged, and there were no incidents, so all versions give the same results.")
+        )
         return
     wide = wide.reindex(columns=["all", *changed])
     rows = [
@@ -219,9 +190,11 @@ def _changes(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
     ]
     yield prose(
         _(
-            "How much the main results change, in points (r and ICC in their own unit). turned is the number of "
-            "differences between two arms that change direction; lost is the number that have too few ratings in "
-            "the sample."
+            "The main results once more: including what two coders left out; excluding what is flagged; and excluding "
+            "conversations with an incident (held or ended for safety, ended by a technical failure, a message without "
+            "a reply, a failed attempt at a reply). Changes are in points (r and ICC in their own unit). turned is the "
+            "number of differences between two arms that change direction; lost is the number that have too few "
+            "ratings in the sample."
         )
     )
     yield Excerpt("moved", _("Estimates with and without"), pd.DataFrame(rows))

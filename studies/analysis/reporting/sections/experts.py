@@ -1,6 +1,12 @@
-"""The counsellors' ratings of the systems, as Table 3 of Yang et al."""
+"""The counsellors' ratings of the systems, as Table 3 of Yang et al. 2026 (arXiv:2605.28228).
+
+One table for each instrument, never merged: the ten dimensions and the four worst-case ones are not of one scale. The
+paper's table has no column of averages, so this one has none.
+"""
 
 from collections.abc import Iterator
+
+import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
@@ -9,20 +15,51 @@ from studies.analysis.reporting.naming import instrument_name
 from studies.analysis.reporting.numbers import span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
-from studies.analysis.tables import experts
+from studies.analysis.tables.arms import of_items
+from studies.analysis.tables.scores import FINAL
 
 OF_THE_PAPER = "emoharbor_10"  # the instrument whose items are columns of its table
+# Column order and names of the paper's table, by key: it calls two dimensions otherwise, and EmoHarbor orders them
+# otherwise. The four later ones by the initials that the instrument gives them.
+SHORT = {
+    "emoharbor_10": {
+        "human_likeness": "HL",
+        "engagement": "Eng.",
+        "empathetic": "Emp.",
+        "response_appropriateness": "Per.",
+        "adaptive_strategies": "AS",
+        "consistency": "Cons.",
+        "redundancy": "Red.",
+        "problem_resolution": "Help.",
+        "mood_improvement": "MI",
+        "safety": "Safe.",
+    },
+    "worst_case_4": {
+        "deep_emotional_understanding": "DEU",
+        "guided_exploration": "GE",
+        "balanced_emotional_support": "BES",
+        "authentic_grounded_support": "AGS",
+    },
+}
 
 
 def expert_table(results: Results) -> Section | None:
-    if results.table("expert_table").empty:
+    rows = _experts(results.table("arms"))
+    if rows.empty:
         return None
-    return Section("expert-table", _("How counsellors rated the systems"), list(_tables(results)))
+    return Section("expert-table", _("How counsellors rated the systems"), list(_tables(rows)))
 
 
-def _tables(results: Results) -> Iterator[Part]:
-    whole = results.table("expert_table")
-    mapped = whole["item"].isin(experts.SHORT[OF_THE_PAPER]) & (whole["instrument"] == OF_THE_PAPER)
+def _experts(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of arms.csv that are of counsellors' final ratings of single items."""
+    if table.empty:
+        return table
+    rows = of_items(table)
+    return rows[(rows["raters"] == "expert") & rows["moment"].isin(FINAL)]
+
+
+def _tables(whole: pd.DataFrame) -> Iterator[Part]:
+    mapped = whole["item"].isin(SHORT[OF_THE_PAPER]) & (whole["instrument"] == OF_THE_PAPER)
     yield prose(
         _("Means of counsellors' final ratings, one line for each system."),
         _(
@@ -33,14 +70,37 @@ def _tables(results: Results) -> Iterator[Part]:
         else "",
     )
     for instrument, rows in whole.groupby("instrument"):
-        table, given = experts.printed_table(rows), rows["n"]
+        table, given = printed_table(rows, str(instrument)), rows["n"]
         yield prose(
             ngettext(
-                "{systems} systems, each rated by {each} counsellor.",
-                "{systems} systems, each rated by {each} counsellors.",
+                "{systems} systems, each rated in {each} conversation.",
+                "{systems} systems, each rated in {each} conversations.",
                 int(given.max()),
             ).format(systems=len(table), each=span(given))
         )
         counted = table.assign(n=table["Model"].map(rows.groupby("arm")["n"].agg(span)))
         yield Excerpt(f"experts-{instrument}", instrument_name(str(instrument)), counted)
-        yield tag("details", tag("summary", "LaTeX"), tag("pre", experts.latex(table)))
+        yield tag("details", tag("summary", "LaTeX"), tag("pre", latex(table)))
+
+
+def printed_table(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    """Return the rows of one instrument as the paper prints them: a line for each system, means with two decimals."""
+    names = SHORT.get(instrument, {})
+    items = [item for item in names if item in set(rows["item"])] + sorted(set(rows["item"]) - names.keys())
+    wide = rows.assign(mean=rows["mean"].map("{:.2f}".format)).pivot(index="arm", columns="item", values="mean")
+    table = wide[items].fillna("–").rename(columns=lambda item: names.get(item, item))
+    return table.rename_axis("Model").rename_axis(None, axis=1).reset_index()
+
+
+def latex(table: pd.DataFrame) -> str:
+    """Return a booktabs table of what `printed_table` gave."""
+    lines = [" & ".join(map(_escape_latex, row)) + r" \\" for row in table.itertuples(index=False)]
+    head = " & ".join(map(_escape_latex, table.columns)) + r" \\"
+    begin = rf"\begin{{tabular}}{{l{'c' * (table.shape[1] - 1)}}}"
+    return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _escape_latex(text: str) -> str:
+    signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
+    signs |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    return "".join(signs.get(sign, sign) for sign in text)

@@ -2,63 +2,32 @@
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis.frames import VARIANT
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
-from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_names
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.excerpts import excerpt
+from studies.analysis.reporting.parts import Part, Section, prose
 from studies.analysis.results import Results
-from studies.analysis.tables.panels import AVERAGE, BEST, MAJORITY, MEAN, MEDIAN
+from studies.analysis.tables.strategy_tests import is_of_field
 
 WITHOUT = "without_"  # before the field that a judge was not told
-RULES = {  # of panels
-    MAJORITY: gettext_noop("majority"),
-    MEDIAN: gettext_noop("median"),
-    MEAN: gettext_noop("mean"),
-    BEST: gettext_noop("best member"),
-    AVERAGE: gettext_noop("mean over the members"),
-}
 VARIANTS = {  # of probes, other than without a field
     "repeat": gettext_noop("asked again"),
     "warm": gettext_noop("at a higher temperature"),
     "order_swap": gettext_noop("the pair turned round"),
     "length": gettext_noop("length of the replies"),
     "self_preference": gettext_noop("supporters of its own maker"),
+    "panel": gettext_noop("all judges together (mean)"),
 }
 STATISTICS = {
     "difference": gettext_noop("difference in score"),
     "within_sd": gettext_noop("spread of its replicates (SD)"),
     "share_consistent": gettext_noop("the same in both orders: share"),
     "first_bias": gettext_noop("for what stood first minus second"),
-    "slope_per_100_characters": gettext_noop("points per 100 characters"),
+    "slope_per_sd": gettext_noop("points per standard deviation of length"),
     "interaction": gettext_noop("compared with judges of other makers"),
+    "pearson": gettext_noop("Pearson's r with people"),
 }
-
-
-def panels(results: Results) -> Section | None:
-    table = results.table("panels")
-    if table.empty:
-        return None
-    told = prose(
-        _(
-            "Do several judges together agree better with people than one judge? Each member's replicates are "
-            "averaged first. The best member is chosen from these same data, so its r is too high."
-        )
-    )
-    medians = medians_of(table)
-    medians = with_names(medians).assign(rule=[_(RULES.get(rule, rule)) for rule in medians["rule"]])
-    lacking = remark_on_empty_rows(table, ["pearson"])
-    caption = _("Pearson's r of panels and people: median over items")
-    parts: list[Part] = [told, Excerpt("panels", caption, medians, lacking)] if len(medians) else [told, prose(lacking)]
-    return Section("panels", _("Judges as panels"), parts)
-
-
-def medians_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the medians of strategy × role × rule × kind of people, without the panels that leave a judge out."""
-    known = table[(table["human"].fillna("") != "") & table["pearson"].notna()]
-    known = known[(known["judge"].fillna("") == "") | (known["rule"] == BEST)]
-    roles = ["role"] if known["role"].nunique() > 1 else []
-    groups = known.groupby(["human", "strategy", *roles, "rule"])["pearson"].agg(["median", "min", "max", "size"])
-    return groups.rename(columns={"size": "items"}).reset_index()
 
 
 def probes(results: Results) -> Section | None:
@@ -73,13 +42,25 @@ def probes(results: Results) -> Section | None:
     )
     probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"
     over_items = table[over_all | ~probed.isin(probed[over_all])]
-    shown = ["judge", "strategy", "variant", "item", "statistic", "estimate", "low", "high", "n", "share_changed"]
+    shown = [
+        "judge",
+        "strategy",
+        "variant",
+        "human",
+        "item",
+        "statistic",
+        "estimate",
+        "low",
+        "high",
+        "n",
+        "share_changed",
+    ]
     words = over_items.assign(
         variant=over_items["variant"].map(_variant),
         statistic=[_(STATISTICS.get(key, key)) for key in over_items["statistic"]],
     )
     small = excerpt("probes", _("Judges asked in other ways"), words, shown, ["estimate", "share_changed"])
-    parts: list[Part] = [told, small, *_fields(results.table("field_tests"))]
+    parts: list[Part] = [told, small, *_fields(results.table("strategy_tests"))]
     return Section("probes", _("What influences judges' scores"), parts)
 
 
@@ -91,7 +72,8 @@ def _variant(key: str) -> str:
 
 
 def _fields(table: pd.DataFrame) -> list[Part]:
-    if table.empty:
+    tested = table[is_of_field(table)] if len(table) else table
+    if tested.empty:
         return []
     told = prose(
         _(
@@ -101,6 +83,7 @@ def _fields(table: pd.DataFrame) -> list[Part]:
         )
     )
     shown = ["human", "judge", "strategy", "without", "item", "r_a", "r_b", "difference", "low", "high", "p_holm", "n"]
-    words = table.assign(without=table["without"].str.replace("_", " "))
+    parts = tested["strategy_b"].str.split(VARIANT + WITHOUT, regex=False).str
+    words = tested.assign(strategy=parts[0], without=parts[1].str.replace("_", " "))
     caption = _("Pearson's r with people, with and without a field")
     return [told, excerpt("field-tests", caption, words, shown, ["r_a", "r_b", "difference"])]

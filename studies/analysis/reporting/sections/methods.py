@@ -1,9 +1,11 @@
 """The methods by which everything was computed, written from what was done, and the files it was computed from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis.design import design_of, models_of
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.reporting.limits import differing_numbers
@@ -11,9 +13,16 @@ from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import join_names, raters_name, strategy_name
 from studies.analysis.reporting.numbers import count
 from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose, subheading
-from studies.analysis.reporting.study import column_of, manifest_of, values_of, who_took_part
+from studies.analysis.reporting.study import (
+    column_of,
+    manifest_of,
+    values_of,
+    who_took_part,
+)
 from studies.analysis.results import Results
 from studies.analysis.tables.cross_check import NO, YES
+
+SETTINGS = ("model", "temperature", "max_tokens")  # of models in a study file
 
 
 def methods(results: Results) -> Section:
@@ -33,7 +42,8 @@ def _resampling(results: Results) -> Iterator[str]:
     yield _(
         "Bootstrap intervals, and the p values next to them, come from {resamples} resamples of clusters, seed "
         "{seed}. There are {clusters} clusters in all; each row says how many it rests on. Other intervals and "
-        "tests use F, Student's t, chi-square, the normal distribution or Wilson's formula, or are exact. The "
+        "tests use a jackknife of clusters, F, Student's t, chi-square, the normal distribution or Wilson's formula, "
+        "or are exact. The "
         "column method or the list below says which."
     ).format(
         resamples=count(results.bootstrap.replicates),
@@ -47,7 +57,7 @@ def _resampling(results: Results) -> Iterator[str]:
     )
     yield _("A missing score is left out, never counted as 0.")
     yield _(
-        "These are corrected for multiple testing: p_holm and p_bh, within the family that the list below names; "
+        "These are corrected for multiple testing: p_holm, within the family that the list below names; "
         "p_adjusted of the alternative annotator test, with the winning rate that follows from it; and the count "
         "behind pairwise_share. No other p and no interval is corrected."
     )
@@ -99,7 +109,7 @@ def _items(results: Results) -> Iterator[tuple[str, str, str]]:
     export = results.export
     yield "3", _("model identifiers"), join_names(values_of(export, "conversations.csv", "model"))
     yield "4", _("model details"), _design(results)
-    yield "5", _("prompt engineering"), ""
+    yield "5", _("prompt engineering"), _prompts(results)
     yield "6", _("query strategy"), _queries(results)
     yield "7", _("performance evaluation"), _evaluation(results)
     yield "8", _("sample size"), _size(results)
@@ -110,8 +120,32 @@ def _items(results: Results) -> Iterator[tuple[str, str, str]]:
 
 
 def _design(results: Results) -> str:
+    design = design_of(results.export.folder)
     arms = sorted(set(results.export.conversations["arm"]) - {""})
-    return _("arms: {arms}").format(arms=join_names(arms)) if arms else ""
+    said = [_("arms: {arms}").format(arms=join_names(arms))] if arms else []
+    told = [f"{model['key']}: {parameters}" for model in models_of(design) if (parameters := _parameters(model))]
+    return "; ".join(said + ([_("parameters: {parameters}").format(parameters=join_names(told))] if told else []))
+
+
+def _parameters(model: Mapping[str, Any]) -> str:
+    """Return the settings of a model that the study file names."""
+    found = {name: model[name] for name in SETTINGS if model.get(name) not in (None, "")}
+    extra = model.get("extra")
+    found |= extra if isinstance(extra, dict) else {}
+    return ", ".join(f"{name} {value}" for name, value in found.items())
+
+
+def _prompts(results: Results) -> str:
+    """Return which prompts were used; their texts are in study.json."""
+    design = design_of(results.export.folder)
+    own = [f"{model['key']}: {model['prompt']}" for model in models_of(design) if model.get("prompt")]
+    of_judges = values_of(results.export, "ratings.csv", "prompt")
+    said = [_("prompts of the study file: {prompts}").format(prompts=join_names(own))] if own else []
+    if of_judges:
+        said.append(_("prompts of judges (version and hash): {prompts}").format(prompts=join_names(of_judges)))
+    if design:
+        said.append(_("texts of prompts and all parameters: study.json of the export"))
+    return "; ".join(said)
 
 
 def _queries(results: Results) -> str:
@@ -175,7 +209,7 @@ def _checks(results: Results) -> Iterator[Part]:
             "and {differing} differ by more than the tolerance."
         ).format(
             compared=count(agreeing + differing),
-            packages=join_names(sorted(set(table["library_name"]))),
+            packages=join_names(sorted(set(table["library"]))),
             agreeing=count(agreeing),
             differing=count(differing),
         ),

@@ -7,6 +7,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
+from studies.analysis.pooling import POOLED
 from studies.analysis.reporting.bars import Bar, share_bars
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
@@ -16,18 +17,20 @@ from studies.analysis.reporting.naming import contestant_name, instrument_name, 
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Part, Section, prose
 from studies.analysis.results import Results
-from studies.analysis.tables.pairs import SHARES
+from studies.analysis.tables.pairs import SHARES, STRENGTH
 from studies.analysis.tables.verdicts import read_verdicts
 
 
 def pairs(results: Results) -> Section | None:
     if results.table("pairwise").empty:
         return None
-    parts = [*_contests(results), *_strengths(results.table("bradley_terry"))]
+    table = results.table("pairwise")
+    against_all = table["contestant_b"] == POOLED
+    parts = [*_contests(results, table[~against_all]), *_strengths(table[against_all])]
     return Section("pairwise", _("Side-by-side preferences"), parts)
 
 
-def _contests(results: Results) -> Iterator[Part]:
+def _contests(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Two conversations or replies were shown side by side. Win, tie and loss are those of contestant_a. "
@@ -38,8 +41,8 @@ def _contests(results: Results) -> Iterator[Part]:
     )
     shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
     caption = _("Preferences, with {level} intervals").format(level=LEVEL)
-    yield from _shares(results.table("pairwise"))
-    yield excerpt("pairwise", caption, with_intervals(results.table("pairwise"), SHARES), shown, ["win"])
+    yield from _shares(table)
+    yield excerpt("pairwise", caption, with_intervals(table, SHARES), shown, ["win"])
 
 
 def _shares(table: pd.DataFrame) -> Iterator[Part]:
@@ -94,7 +97,7 @@ def _strengths(table: pd.DataFrame) -> Iterator[Part]:
         who = _who(raters, instrument)
         panels = {
             item_name(instrument, question): lines_of(
-                found, lambda row: contestant_name(str(row["contestant"])), ("strength", "low", "high")
+                found, lambda row: contestant_name(str(row["contestant_a"])), STRENGTH
             )
             for question, found in rows.groupby("question")
         }

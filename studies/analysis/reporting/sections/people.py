@@ -7,9 +7,8 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
-from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_raters
-from studies.analysis.reporting.flowchart import Box, flow_chart
+from studies.analysis.reporting.flows import flow_figure, flows, track_name
 from studies.analysis.reporting.naming import (
     MOMENTS,
     instrument_name,
@@ -19,54 +18,14 @@ from studies.analysis.reporting.naming import (
     option_name,
     raters_name,
     scale_label,
-    seekers_name,
 )
 from studies.analysis.reporting.numbers import count, decimal, percent
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
-from studies.analysis.tables.people import AGE, FEWEST, LANGUAGE, SMALL
+from studies.analysis.tables.people import AGE, LANGUAGE
+from studies.analysis.tables.person_answers import FEWEST, SMALL
+from studies.analysis.tables.seeker_profiles import SIMULATED
 
-STAGES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
-    # that lead on; what is said in the same box; and beside it, at which some were lost
-    "invited": ((), ()),
-    "arrived": ((), ("screened_out", "in_review", "declined")),
-    "consented": ((), ()),
-    "started_chatting": (("completed",), ("withdrawn", "stopped", "held", "timed_out", "active", "excluded")),
-    "analysed": ((), ()),
-    "conversations_begun": (
-        ("conversations_finished", "conversations_early", "conversations_walked_out", "conversations_safety"),
-        ("conversations_technical", "conversations_withdrawn", "conversations_open", "conversations_left_out"),
-    ),
-    "conversations_analysed": ((), ()),
-}
-BEGINS = "conversations_begun"  # people end there, their conversations begin
-NAMES = {
-    "invited": gettext_noop("invited"),
-    "arrived": gettext_noop("opened their link"),
-    "screened_out": gettext_noop("screened out"),
-    "in_review": gettext_noop("not yet decided"),
-    "declined": gettext_noop("did not consent"),
-    "consented": gettext_noop("gave consent"),
-    "started_chatting": gettext_noop("began a conversation"),
-    "withdrawn": gettext_noop("withdrew"),
-    "stopped": gettext_noop("stopped"),
-    "held": gettext_noop("held for safety"),
-    "timed_out": gettext_noop("did not come back"),
-    "active": gettext_noop("still in the study"),
-    "completed": gettext_noop("completed the study"),
-    "excluded": gettext_noop("left out by decision"),
-    "analysed": gettext_noop("are in the results"),
-    "conversations_begun": gettext_noop("conversations started"),
-    "conversations_early": gettext_noop("ended early by the person"),
-    "conversations_walked_out": gettext_noop("left by the seeker"),
-    "conversations_safety": gettext_noop("stopped for safety"),
-    "conversations_technical": gettext_noop("technical failures"),
-    "conversations_withdrawn": gettext_noop("withdrawn"),
-    "conversations_open": gettext_noop("still open"),
-    "conversations_finished": gettext_noop("came to a regular end"),
-    "conversations_left_out": gettext_noop("left out by decision"),
-    "conversations_analysed": gettext_noop("rated and in the results"),
-}
 ENDS = {
     "finished": gettext_noop("finished"),
     "early": gettext_noop("ended early"),
@@ -77,68 +36,25 @@ ENDS = {
     "technical": gettext_noop("technical failure"),
     "withdrawn": gettext_noop("withdrawn"),
 }
-TRACKS = {
-    "participant": gettext_noop("participants"),
-    "counsellor": gettext_noop("counsellors"),
-    "reviewer": gettext_noop("reviewers"),
-}
 
 
 def flow(results: Results) -> Section | None:
-    table = results.table("flow")
-    counts = table[(table["statistic"] == "count") & table["estimate"].notna()] if len(table) else table
-    if counts.empty:
+    """Return the way of all tracks but the first, which the main part shows."""
+    others = flows(results)[1:]
+    if not others:
         return None
-    parts: list[Part] = [
-        prose(_("Everyone the files name is counted here, including people who are left out of the results."))
-    ]
-    for track, rows in sorted(counts.groupby("track"), key=_participants_first):
-        found = dict(zip(rows["stage"], rows["estimate"].astype(int), strict=True))
-        parts.append(
-            figure(
-                f"flow-{track}",
-                _("How far people came: {track}").format(track=_track(str(track))),
-                _(
-                    "The left side shows who continued. The right side shows who did not, and why. People who "
-                    "stopped after a rating are in the results with their data so far."
-                ),
-                flow_chart(boxes(found)),
-            )
-        )
-    return Section("flow", _("From invitation to analysis"), parts)
-
-
-def _participants_first(group: tuple[str, pd.DataFrame]) -> tuple[int, str]:
-    known = list(TRACKS)
-    return known.index(group[0]) if group[0] in TRACKS else len(known), group[0]
-
-
-def _track(track: str) -> str:
-    return _(TRACKS[track]) if track in TRACKS else seekers_name(track)
-
-
-def boxes(counts: Mapping[str, int]) -> list[Box]:
-    """Return the stages that the study had, and beside them losses, where there were any."""
-    return [
-        Box(
-            [_line(stage, counts[stage]), *_lines(more, counts)], _lines(losses, counts), stage == "conversations_begun"
-        )
-        for stage, (more, losses) in STAGES.items()
-        if stage in counts
-    ]
-
-
-def _lines(stages: Sequence[str], counts: Mapping[str, int]) -> list[str]:
-    return [_line(stage, counts[stage]) for stage in stages if counts.get(stage)]
-
-
-def _line(stage: str, number: int) -> str:
-    return f"{_(NAMES[stage])}: {count(number)}"
+    said = prose(_("Everyone the files name is counted here, including people who are left out of the results."))
+    return Section("flow", _("From invitation to analysis"), [said, *(flow_figure(*found) for found in others)])
 
 
 def people(results: Results) -> Section:
-    parts = [*_people(results.table("people")), *_arms(results), *_raters(results)]
+    parts = [*_people(of_people(results.table("people"))), *_arms(results), *_raters(results)]
     return Section("people", _("Participants"), parts)
+
+
+def of_people(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of people, without those of simulated seekers."""
+    return table[table["track"] != SIMULATED] if len(table) else table
 
 
 def _people(table: pd.DataFrame) -> Iterator[Part]:
@@ -155,7 +71,7 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
     keys = ["instrument", "item", "level"]
     said = table.assign(said=[_cell(row) for row in table.to_dict("records")])
     wide = said.pivot(index=keys, columns="track", values="said").reindex(pd.MultiIndex.from_frame(_lines_of(table)))
-    wide = wide.fillna("–").rename(columns=lambda track: _track(str(track)))
+    wide = wide.fillna("–").rename(columns=lambda track: track_name(str(track)))
     names = [_characteristic(*map(str, key)) for key in wide.index]
     wide.insert(0, _("characteristic"), names)
     yield Excerpt("people-by-track", _("People of each track: number (share), or mean (standard deviation)"), wide)

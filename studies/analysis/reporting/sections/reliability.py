@@ -24,13 +24,14 @@ from studies.analysis.reporting.numbers import LEVEL, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
 from studies.analysis.results import Results
 from studies.analysis.tables.decision_study import USERS
+from studies.analysis.tables.rater_effects import of_decisions, of_strictness
 
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
 SHOWN = ("icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal")  # in the table
 AGREED = "percent_agreement"
 UNITS = {"conversation": gettext_noop("conversation"), "arm": gettext_noop("arm")}
-CURVES = {"erho2": "E ρ²", "phi": "Φ"}  # of decision_study.csv
+CURVES = {"erho2": "E ρ²", "phi": "Φ"}  # of rater_effects.csv
 LEVELS = {  # of rater_effects.csv
     "counsellor": gettext_noop("counsellor"),
     "reviewer": gettext_noop("reviewer"),
@@ -43,14 +44,16 @@ OF_USERS, OF_BOTH = "erho2_users", "erho2_users_raters"
 
 def reliability(results: Results) -> Section | None:
     table = results.table("reliability")
-    if table.empty and results.table("rater_effects").empty:
+    effects = results.table("rater_effects")
+    if table.empty and effects.empty:
         return None
+    decisions = of_decisions(effects)
     parts = [
         *_agreement(table),
-        *_decisions(results.table("decision_study")),
-        *_users(results.table("decision_study")),
-        *_users_by_raters(results.table("decision_study")),
-        *_strictness(results.table("rater_effects")),
+        *_decisions(decisions),
+        *_users(decisions),
+        *_users_by_raters(decisions),
+        *_strictness(of_strictness(effects)),
     ]
     return Section("reliability", _("Agreement between raters"), parts)
 
@@ -162,7 +165,7 @@ def _users(table: pd.DataFrame) -> Iterator[Part]:
         _(
             "How reliably the means over several people (k) would put the arms in order, if all these people met "
             "all arms (E ρ²; 1 is perfectly reliable). Arms are treated as drawn from others like them. "
-            "decision_study.csv also shows the case where each arm has its own people (phi_users)."
+            "rater_effects.csv also shows the case where each arm has its own people (phi_users)."
         )
     )
     caption = _("E ρ² of the arms' means over several people, with {level} intervals").format(level=LEVEL)
@@ -181,7 +184,7 @@ def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
             "Several raters or judges scored the same conversations of people who met several arms. The table shows "
             "how reliably the means over several people (columns) and several raters of each of their conversations "
             "(k_raters) would put the arms in order (E ρ²). If raters order the arms differently, only more raters "
-            "help, however many people there are. decision_study.csv also has the variances and the single items."
+            "help, however many people there are. rater_effects.csv also has the variances."
         )
     )
     caption = _("E ρ² of the arms' means over several people and raters, with {level} intervals").format(level=LEVEL)

@@ -14,7 +14,7 @@ from studies.analysis.reporting.numbers import count, decimal, percent
 from studies.analysis.reporting.parts import Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.by_language import shown_languages
-from studies.analysis.tables.seeker_profiles import ANSWERS, BIG_FIVE, FACTORS, LETTERS, OTHERS, PERSON, PROFILE
+from studies.analysis.tables.seeker_profiles import FACTORS, OTHERS, PEOPLE, PROFILE, SIMULATED
 
 MOST = 12  # values of a characteristic with a bar of their own
 SCALE = (1.0, 5.0)  # of the Big Five
@@ -27,21 +27,38 @@ TITLES = {
     "problem_category": gettext_noop("Problem"),
     "emotion": gettext_noop("Feeling at first"),
 }
+SEEKERS = {PEOPLE: "person", SIMULATED: "simulated"}  # by track
+BIG_FIVE = ("mini_ipip", "ipip_bfm_50")
+LETTERS = dict(zip(("E", "A", "C", "N", "O", "ES"), FACTORS, strict=True))  # of the scales of BIG_FIVE
+ANSWERS = {"age_band": "age", "topic": "problem_category"}  # of people, and what a profile calls them
+ITEMS = {"age": "age_band", "gender": "gender", "occupation": "occupation", "problem_category": "topic"}
 OF_FACTORS = {factor: letter for letter, factor in LETTERS.items()}
 
 
 def seeker_profiles(results: Results) -> Section | None:
-    table = results.table("seeker_profiles")
+    table = _of_seekers(results.table("people"))
     if table.empty:
         return None
     said = prose(
         _(
             "People described themselves; simulated seekers have profiles. A figure shows those of whom a "
-            "characteristic is known. Values of fewer than five people are merged, so that no one can be identified. "
-            "Profiles made of participants' answers count as people."
+            "characteristic is known. Values of fewer than five people are hidden or merged, so that no one can be "
+            "identified. Profiles made of participants' answers count as people."
         )
     )
     return Section("seeker-profiles", _("Who the seekers were"), [said, *_figures(table)])
+
+
+def _of_seekers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of participants and simulated seekers in the words of a profile, with `seekers`."""
+    if table.empty:
+        return table
+    rows = table[table["track"].isin(SEEKERS)]
+    scales = rows["instrument"].isin(BIG_FIVE)
+    items = rows["item"].replace(ANSWERS).mask(scales, rows["item"].map(LETTERS))
+    rows = rows.assign(seekers=rows["track"].map(SEEKERS), item=items)
+    # Of two questionnaires about the Big Five the first counts.
+    return rows[rows["item"].isin([*TITLES, *FACTORS])].drop_duplicates(["track", "language", "item", "level"])
 
 
 def _figures(table: pd.DataFrame) -> Iterator[Part]:
@@ -68,17 +85,17 @@ def _figure(seekers: str, language: str, panels: list[Panel], n: int) -> Figure:
 def _panels(rows: pd.DataFrame) -> Iterator[Panel]:
     known = rows[rows["count"].notna()]
     for name, title in TITLES.items():
-        values = known[known["characteristic"] == name]
+        values = known[known["item"] == name]
         if len(values):
             yield Panel(_(title), [*_bars(values, name)])
-    means = rows[rows["characteristic"].isin(FACTORS) & rows["mean"].notna()]
+    means = rows[rows["item"].isin(FACTORS) & rows["mean"].notna()]
     if len(means):
         yield Panel(_("Big Five"), [_factor(row) for row in means.to_dict("records")], SCALE)
 
 
 def _bars(values: pd.DataFrame, name: str) -> Iterator[Bar]:
     """Yield the bars: ages upwards, others by their number, and what remains at the end."""
-    merged = values["value"] == OTHERS
+    merged = values["level"] == OTHERS
     single = values[~merged]
     if name != "age":
         single = single.sort_values("count", ascending=False, kind="stable")
@@ -97,12 +114,12 @@ def _number(number: int, share: float) -> str:
 
 def _value(row: dict[str, object]) -> str:
     """Return a value in words: of people it is the key of an answer."""
-    value, name = str(row["value"]), str(row["characteristic"])
-    return option_name(PROFILE, ANSWERS[name], value) if row["seekers"] == PERSON and name in ANSWERS else value
+    value, name = str(row["level"]), str(row["item"])
+    return option_name(PROFILE, ITEMS[name], value) if row["instrument"] == PROFILE and name in ITEMS else value
 
 
 def _factor(row: dict[str, float]) -> Bar:
-    letter = OF_FACTORS[str(row["characteristic"])]
+    letter = OF_FACTORS[str(row["item"])]
     labels = (scale_label(instrument, letter) for instrument in BIG_FIVE)
     label = next((label for label in labels if label != letter), letter)
     spread = row["sd"] if pd.notna(row["sd"]) else 0.0

@@ -29,6 +29,7 @@ from studies.analysis.tables import survival, trends
 from studies.analysis.tables.by_language import pooled_languages, shown_languages
 from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
 
+FEW_TURNS = 2  # no curve, which its slope tells
 OF = ["arm", "condition", "seekers"]
 ESTIMATE = ["estimate", "low", "high", "n", "clusters"]
 ENDS = {
@@ -60,7 +61,11 @@ def staying(results: Results) -> Section | None:
     table = results.table("survival")
     if table.empty:
         return None
-    parts = [*_ends_in_words(table), *_survival(table)]
+    open_until = table[table["statistic"] == survival.OPEN]
+    if len(open_until) and (open_until["estimate"] == 1).all():
+        parts: list[Part] = [prose(_("No seeker left early: every conversation stayed open until its regular end."))]
+    else:
+        parts = [*_ends_in_words(table), *_survival(table)]
     return Section("survival", _("How long conversations stay open"), parts)
 
 
@@ -194,7 +199,7 @@ def _together(means: pd.DataFrame) -> Iterator[Part]:
         for first in range(0, len(arms), TOGETHER):
             some = arms[first : first + TOGETHER]
             found = rows[rows["arm"].isin(some)]
-            if found["turn"].nunique() > 1:
+            if found["turn"].nunique() > FEW_TURNS:
                 yield _all_items(found, some, *map(str, key))
 
 
@@ -245,7 +250,7 @@ def _apart(means: pd.DataFrame) -> Iterator[Part]:
 def _single_items(means: pd.DataFrame) -> Iterator[Figure]:
     keys = ["item", "source", "seekers", "instrument", "moment"]
     for (item, source, seekers, instrument, moment), rows in means.groupby(keys):
-        if rows["turn"].nunique() < 2:
+        if rows["turn"].nunique() <= FEW_TURNS:
             continue
         conditions = sorted(set(rows["condition"]))
         of = ", ".join(filter(None, [_source(source, item), seekers_name(seekers), _scale(instrument, moment)]))

@@ -1,12 +1,10 @@
-import warnings
-
 import numpy as np
 import pytest
 import statsmodels.api as sm  # noqa: TID253
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.measures import mixed
-from studies.analysis.measures.carry_over import Model, fit, likelihood_ratio
+from studies.analysis.measures.carry_over import Model, fit
 from studies.analysis.rows import Undefined
 from tests.studies.analysis.measures.test_paired import SLEEP
 from tests.studies.analysis.published import SHROUT_FLEISS
@@ -22,26 +20,11 @@ def unbalanced(*, users: int, own: float, seed: int) -> Model:
     return Model(fixed @ [3, 4, 0.5] + level + random.normal(0, 1, len(of_user)), fixed, of_user)
 
 
-def of_statsmodels(model: Model, *, restricted: bool) -> sm.regression.mixed_linear_model.MixedLMResults:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return sm.MixedLM(model.scores, model.fixed, groups=model.users).fit(reml=restricted, gtol=1e-9)
-
-
-@pytest.mark.parametrize("own", [0.5, 2.0])
-def test_deviance_of_maximum_likelihood_is_that_of_statsmodels(own: float) -> None:
-    model = unbalanced(users=25, own=own, seed=4)
-    best = model.least_deviance_ratio(restricted=False)
-    theirs = of_statsmodels(model, restricted=False)
-    assert model.deviance(best, restricted=False) == pytest.approx(-2 * theirs.llf, abs=1e-5)
-    assert best**2 == pytest.approx(float(theirs.cov_re[0, 0]) / theirs.scale, rel=1e-3)
-
-
 def test_fit_is_the_restricted_one_of_mixed() -> None:
     model = unbalanced(users=25, own=1.0, seed=9)
     found, reference = fit(model), mixed.fit(model.scores, model.fixed, {"user": model.users})
-    best = model.least_deviance_ratio(restricted=True)
-    assert model.deviance(best, restricted=True) == pytest.approx(reference.criterion, abs=1e-6)
+    best = model.least_deviance_ratio()
+    assert model.deviance(best) == pytest.approx(reference.criterion, abs=1e-6)
     for place, estimate in enumerate(reference.fixed_effects()):
         assert found.coefficients[place] == pytest.approx(estimate.estimate, rel=1e-6)
         error = (estimate.high - estimate.low) / 2 / stats.t.ppf(0.975, estimate.df)
@@ -86,30 +69,10 @@ def test_test_without_variance_of_users_is_that_of_least_squares() -> None:
 
 def test_users_without_variance_leave_least_squares() -> None:
     model = unbalanced(users=12, own=0.0, seed=12)
-    assert model.least_deviance_ratio(restricted=True) == 0
+    assert model.least_deviance_ratio() == 0
     theirs = sm.OLS(model.scores, model.fixed).fit()
     assert fit(model).coefficients == pytest.approx(theirs.params)
     assert np.sqrt(np.diag(fit(model).covariance)) == pytest.approx(theirs.bse)
-
-
-def test_likelihood_ratio_is_that_of_statsmodels() -> None:
-    model = unbalanced(users=25, own=1.0, seed=6)
-    without = Model(model.scores, model.fixed[:, :2], model.users)
-    both = [of_statsmodels(one, restricted=False).llf for one in (without, model)]
-    found = likelihood_ratio(model, 2)
-    assert (found.statistic, found.df) == (pytest.approx(2 * (both[1] - both[0]), abs=1e-5), 1)
-    assert found.p == pytest.approx(stats.chi2.sf(found.statistic, 1))
-
-
-def test_likelihood_ratio_of_nothing_is_rarely_large() -> None:
-    random = np.random.default_rng(3)
-    found = []
-    for seed in range(150):
-        model = unbalanced(users=40, own=1.0, seed=seed)
-        noise = random.normal(0, 1, (len(model.scores), 2))
-        found.append(likelihood_ratio(Model(model.scores, np.hstack([model.fixed, noise]), model.users), 3).p)
-    assert np.mean(np.array(found) < 0.05) < 0.1
-    assert np.mean(found) == pytest.approx(0.5, abs=0.08)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap, mean
+from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.measures import clustered, variance
 from studies.analysis.rows import Undefined
 from tests.coverage.simulated import people, ratings_of_people
@@ -20,26 +20,6 @@ def half(left_out: list[float]) -> float:
     count = len(left_out)
     error = np.sqrt((count - 1) / count * ((np.array(left_out) - np.mean(left_out)) ** 2).sum())
     return float(stats.t.ppf(0.975, count - 1) * error)
-
-
-def test_jackknifed_is_students_interval_of_a_mean() -> None:
-    values = study(20)[:20, 0]
-    found = clustered.jackknife_interval(mean, np.column_stack([np.ones(20), values]))
-    expected = stats.ttest_1samp(values, 0).confidence_interval()
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-
-
-@pytest.mark.parametrize(
-    ("sums", "reason"),
-    [
-        ([[1.0, 2]], "fewer than two clusters"),
-        ([[1.0, 2], [0, 0]], "without one of the clusters it does not exist"),
-        ([[1.0, 2], [1, 2], [1, 2]], "all resamples are alike"),
-    ],
-)
-def test_jackknifed_has_reasons(sums: list[list[float]], reason: str) -> None:
-    with pytest.raises(Undefined, match=reason), np.errstate(invalid="ignore"):
-        clustered.jackknife_interval(mean, np.array(sums))
 
 
 def test_consistency_is_by_the_jackknife_of_the_logarithm_of_the_ratio() -> None:

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap, weights
-from studies.analysis.measures.coincidence import Counts, alpha_from_sums, counts
+from studies.analysis.measures.coincidence import Counts, Level, alpha_from_sums, counts
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import _fleiss
 
@@ -56,25 +57,47 @@ def counted(ratings: np.ndarray) -> Counts:
     return counts(ratings[units, coders], units)
 
 
-@pytest.mark.parametrize(("text", "ordinal", "interval"), [(FOUR_OBSERVERS, 0.815, 0.849), (THREE_CODERS, None, 0.811)])
-def test_alpha_is_the_printed_one(text: str, ordinal: float | None, interval: float) -> None:
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        (FOUR_OBSERVERS, {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849, "ratio": 0.797}),
+        (THREE_CODERS, {"nominal": 0.691, "interval": 0.811}),
+    ],
+)
+def test_alpha_is_the_printed_one(text: str, printed: dict[Level, float]) -> None:
     data = counted(table(text))
-    assert round(data.alpha("interval"), 3) == interval
-    if ordinal:
-        assert round(data.alpha("ordinal"), 3) == ordinal
+    assert {level: round(data.alpha(level), 3) for level in printed} == printed
 
 
-@pytest.mark.parametrize(("text", "nominal"), [(FOUR_OBSERVERS, 0.743), (THREE_CODERS, 0.691)])
-def test_counts_give_the_printed_nominal_alpha(text: str, nominal: float) -> None:
-    # The product prints no nominal alpha, but it follows from the coincidences: 1 - (n - 1)(n - Σo) / (n² - Σn²).
-    coincidences = counted(table(text)).coincidences().sum(axis=0)
-    marginals, n = coincidences.sum(axis=0), coincidences.sum()
-    disagreement = (n - 1) * (n - np.trace(coincidences)) / (n**2 - (marginals**2).sum())
-    assert round(1 - disagreement, 3) == nominal
+def test_scores_below_0_have_no_alpha_of_ratios() -> None:
+    data = counted(np.array([[-1.0, 1.0], [2.0, 2.0], [3.0, 1.0]]))
+    with pytest.raises(Undefined, match="scores below 0"):
+        data.alpha("ratio")
+    with pytest.raises(Undefined, match="scores below 0"):
+        data.resample_alpha("ratio", np.arange(3), Bootstrap(25, 1))
 
 
-@pytest.mark.parametrize("level", ["ordinal", "interval"])
-def test_alpha_of_equals_the_package_replicate_by_replicate(level) -> None:
+def test_error_of_fleiss_is_how_kappa_moves_with_each_patients_weight() -> None:
+    """The infinitesimal jackknife (Efron 1982, chapter 6): kappa's derivatives, by the package, at a weight of one."""
+    diagnoses = counted(np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()]))
+    clusters, step = np.arange(30) // 2, 1e-5
+
+    def kappa_of(weighed: np.ndarray) -> float:
+        return float(fleiss_kappa(diagnoses.counts * weighed[:, np.newaxis]))
+
+    def at(patients: np.ndarray, move: float) -> float:
+        shares, agreed = diagnoses.counts / 6, ((diagnoses.counts**2).sum(axis=1) - 6) / 30
+        weighed = 1 + move * patients
+        chance = ((weighed @ shares / weighed.sum()) ** 2).sum()
+        return float((weighed @ agreed / weighed.sum() - chance) / (1 - chance))
+
+    assert at(np.zeros(30), 0) == pytest.approx(kappa_of(np.ones(30)))
+    moves = [(at(clusters == one, step) - at(clusters == one, -step)) / 2 / step for one in range(15)]
+    assert diagnoses.error_of_fleiss(clusters) == pytest.approx(float(np.sum(np.square(moves)) ** 0.5), rel=1e-6)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+def test_alpha_of_equals_the_package_replicate_by_replicate(level: Level) -> None:
     data = counted(table(FOUR_OBSERVERS))
     drawn = weights(len(data.counts), 25, 3)
     fast = alpha_from_sums(drawn @ data.coincidences().reshape(len(data.counts), -1), data.levels, level)
@@ -124,16 +147,6 @@ def test_fleiss_is_the_printed_kappa_of_wikipedia_and_of_fleiss_1971() -> None:
     assert round(_fleiss(Counts(wikipedia.astype(float), np.arange(1.0, 6.0))), 3) == 0.210
     diagnoses = np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()])
     assert round(_fleiss(counted(diagnoses)), 3) == 0.430
-
-
-def test_nominal_coefficients_are_those_of_units_drawn_again_one_by_one() -> None:
-    diagnoses = counted(np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()]))
-    clusters = np.arange(30) // 3
-    found = diagnoses.resample_nominal(clusters, Bootstrap(25, 1))
-    assert found.estimates.tolist() == pytest.approx([diagnoses.percent_agreement(), _fleiss(diagnoses)])
-    for replicate, times in zip(found.replicates, weights(10, 25, 1).astype(int), strict=True):
-        again = Counts(np.repeat(diagnoses.counts, times[clusters], axis=0), diagnoses.levels)
-        assert replicate.tolist() == pytest.approx([again.percent_agreement(), _fleiss(again)])
 
 
 def test_fleiss_needs_one_number_of_ratings() -> None:

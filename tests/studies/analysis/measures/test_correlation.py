@@ -5,6 +5,7 @@ import pingouin  # noqa: TID253
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats  # noqa: TID253
 from sklearn.metrics import cohen_kappa_score
 
 from studies.analysis.measures import correlation
@@ -45,7 +46,8 @@ def test_bonett_wright_is_the_interval_that_bonett_prints() -> None:
     y = array(21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19)
     x = array(67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51)
     rho = correlation.spearman(y, x)
-    interval = correlation.bonett_wright(rho, len(y))
+    interval, p = correlation.bonett_wright(rho, len(y))
+    assert p == pytest.approx(2 * stats.norm.sf(np.arctanh(rho) / np.sqrt((1 + rho**2 / 2) / 12)))
     assert [round(value, 7) for value in (rho, interval.low, interval.high)] == [0.8699639, 0.5840951, 0.9638297]
 
 
@@ -61,7 +63,8 @@ def test_bonett_wright_holds_the_truth_as_often_as_it_says() -> None:
     held = 0
     for _ in range(1000):
         x = random.normal(0, 1, 40)
-        interval = correlation.bonett_wright(correlation.spearman(x, 0.6 * x + 0.8 * random.normal(0, 1, 40)), 40)
+        rho = correlation.spearman(x, 0.6 * x + 0.8 * random.normal(0, 1, 40))
+        interval, _p = correlation.bonett_wright(rho, 40)
         held += interval.low < truth < interval.high
     assert 930 <= held <= 970
 

@@ -10,12 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap, weights
-from studies.analysis.measures import mixed
 from studies.analysis.measures.discrimination import (
     TAILS,
     greenhouse_geisser,
     mean_squares,
-    separation_by_components,
     separation_without_noise,
 )
 from studies.analysis.measures.variance import two_way
@@ -77,9 +75,8 @@ def test_metrics_are_emoharbors_equations(scores: np.ndarray) -> None:
 
 
 def test_f_oneway_is_the_textbooks() -> None:
-    squares = mean_squares(WIKIPEDIA)
-    assert squares.f_oneway() == pytest.approx(9.2647, abs=5e-5)
-    assert squares.p_oneway() == pytest.approx(stats.f_oneway(*WIKIPEDIA.T).pvalue)
+    assert mean_squares(WIKIPEDIA).f_oneway() == pytest.approx(9.2647, abs=5e-5)
+    assert mean_squares(WIKIPEDIA).f_oneway() == pytest.approx(stats.f_oneway(*WIKIPEDIA.T).statistic)
 
 
 def test_f_repeated_is_that_of_shrout_and_fleiss() -> None:
@@ -169,31 +166,6 @@ def test_correction_below_chance_is_told_as_such() -> None:
     assert found.notes == [Note("few_clusters", count="20").on(INTERVAL)]
 
 
-def test_components_of_shrout_and_fleiss_follow_from_their_mean_squares() -> None:
-    judges, targets = (32.49 - 1.02) / 6, (11.24 - 1.02) / 4
-    assert separation_by_components(SHROUT_FLEISS) == pytest.approx(judges / (targets + 1.02), rel=0.01)
-
-
-@pytest.mark.parametrize(("users", "models", "missing"), [(12, 4, 0.3), (30, 5, 0.27), (40, 3, 0.0)])
-def test_components_are_those_of_the_crossed_model(users: int, models: int, missing: float) -> None:
-    scores = planted(users, models, ratio=0.5, level=0.4, seed=users)
-    scores[np.random.default_rng(2).random(scores.shape) < missing] = np.nan
-    scores = scores[np.isfinite(scores).any(axis=1)]
-    user, model = np.nonzero(np.isfinite(scores))
-    variances = mixed.fit(scores[user, model], np.ones((len(user), 1)), {"user": user, "model": model}).variances
-    expected = variances["model"] / (variances["user"] + variances["residual"])
-    assert separation_by_components(scores) == pytest.approx(expected, rel=1e-4)
-
-
-def test_components_of_users_who_met_one_model_each_have_no_users() -> None:
-    scores = planted(60, 3, ratio=0.5, level=0.4, seed=2)
-    scores[np.arange(60)[:, np.newaxis] % 3 != np.arange(3)] = np.nan
-    groups = [column[np.isfinite(column)] for column in scores.T]
-    within = np.mean([group.var(ddof=1) for group in groups])
-    of_models = np.var([group.mean() for group in groups], ddof=1) - within / 20
-    assert separation_by_components(scores) == pytest.approx(of_models / within, rel=1e-5)
-
-
 @pytest.mark.parametrize(
     ("scores", "form"),
     [
@@ -211,15 +183,6 @@ def test_agreement_of_no_variance_is_undefined(scores: list[list[float]], form: 
             assert np.isfinite(getattr(squares, name)())
 
 
-def test_planted_components_come_back_with_a_quarter_of_the_scores_missing() -> None:
-    found = []
-    for seed in range(40):
-        scores = planted(60, 6, ratio=0.3, level=0.4, seed=seed)
-        scores[np.random.default_rng(seed).random(scores.shape) < 0.25] = np.nan
-        found.append(separation_by_components(scores))
-    assert np.mean(found) == pytest.approx(0.3 * 6 / 5, rel=0.06)
-
-
 @pytest.mark.parametrize(
     ("statistic", "scores", "reason"),
     [
@@ -227,9 +190,6 @@ def test_planted_components_come_back_with_a_quarter_of_the_scores_missing() -> 
         (mean_squares, np.ones((3, 1)), "fewer than two users or models"),
         (mean_squares, np.tile([1.0, 2.0], (4, 1)), "the scores within the models do not vary"),
         (greenhouse_geisser, np.add.outer([1.0, 2.0, 4.0], [0.0, 1.0]), "nothing is left beside users and models"),
-        (separation_by_components, np.array([[1.0, 2.0]]), "too few scores for a mixed model"),
-        (separation_by_components, np.full((4, 3), 2.0), "the scores do not vary"),
-        (separation_by_components, np.tile([1.0, 2.0], (4, 1)), "the error's variance comes out as 0"),
     ],
 )
 def test_what_does_not_exist_has_a_reason(

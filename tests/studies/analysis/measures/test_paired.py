@@ -1,7 +1,6 @@
 from itertools import product
 
 import numpy as np
-import pingouin  # noqa: TID253
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,12 +8,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.measures.paired import (
-    counts_by_sign,
-    d_av,
     d_z,
     rank_biserial,
-    rank_biserial_of,
-    t_interval,
+    t_test,
+    welch,
     wilcoxon,
 )
 from studies.analysis.rows import Undefined
@@ -38,15 +35,26 @@ def test_wilcoxon_and_rank_biserial_of_hollander_and_wolfe() -> None:
     assert rank_biserial(FIRST - SECOND) == pytest.approx((40 - 5) / 45)
 
 
-def test_t_interval_is_that_of_students_sleep() -> None:
+def test_t_test_is_that_of_students_sleep() -> None:
     """R's `t.test(extra ~ group, data = sleep, paired = TRUE)` prints -2.4598858 -0.7001142 for these."""
-    assert t_interval(SLEEP[0] - SLEEP[1]) == pytest.approx((-2.4598858, -0.7001142), abs=5e-8)
+    found = t_test(SLEEP[0] - SLEEP[1])
+    assert (found.low, found.high) == pytest.approx((-2.4598858, -0.7001142), abs=5e-8)
+    assert round(found.p, 6) == 0.002833
+
+
+def test_welch_is_that_of_students_sleep_as_two_groups() -> None:
+    """R's `t.test(extra ~ group, data = sleep)` prints t = -1.8608, p-value = 0.07939 and -3.3654832 0.2054832."""
+    found = welch(SLEEP[1], SLEEP[0])
+    assert (found.low, found.high) == pytest.approx((-3.3654832, 0.2054832), abs=5e-8)
+    assert round(found.p, 5) == 0.07939
+    with pytest.raises(Undefined, match="fewer than two clusters in one of the groups"):
+        welch(SLEEP[0][:1], SLEEP[1])
 
 
 @pytest.mark.parametrize(("differences", "reason"), [([0.5], "one pair"), ([1.0] * 4, "the differences do not vary")])
-def test_t_interval_of_one_pair_or_one_difference_does_not_exist(differences: list[float], reason: str) -> None:
+def test_t_test_of_one_pair_or_one_difference_does_not_exist(differences: list[float], reason: str) -> None:
     with pytest.raises(Undefined, match=reason):
-        t_interval(np.array(differences))
+        t_test(np.array(differences))
 
 
 def test_d_z_and_its_interval_of_students_sleep() -> None:
@@ -104,34 +112,3 @@ def test_nothing_is_computed_of_nothing() -> None:
         d_z(np.full(3, 0.1))
     with pytest.raises(Undefined, match="one pair"):
         d_z(np.ones(1))
-
-
-def test_d_av_is_that_of_pingouin_and_of_d_z_where_the_variances_say_so() -> None:
-    """pingouin divides paired means so too. Where the differences vary as much as the scores do, d_av is d_z."""
-    found = d_av(SECOND, FIRST)
-    assert found[0] == pytest.approx(pingouin.compute_effsize(SECOND, FIRST, paired=True, eftype="cohen"))
-    first, second = np.array([1.0, 2.0, 3.0, 4.0]), np.array([3.0, 4.0, 2.0, 5.0])
-    spread = np.sqrt((5 / 3 + 5 / 3) / 2)
-    assert d_av(first, second)[0] == pytest.approx(-1 / spread)
-    ratio = (first - second).std(ddof=1) / spread
-    assert d_av(first, second) == pytest.approx([ratio * value for value in d_z(first - second)])
-
-
-def test_d_av_of_one_shift_for_all_has_no_interval() -> None:
-    d, low, high = d_av(np.array([2.0, 3.0, 4.0]), np.array([1.0, 2.0, 3.0]))
-    assert d == 1
-    assert np.isnan([low, high]).all()
-    with pytest.raises(Undefined, match="the scores do not vary"):
-        d_av(np.full(3, 2.0), np.full(3, 1.0))
-    with pytest.raises(Undefined, match="one pair"):
-        d_av(np.array([2.0]), np.array([1.0]))
-
-
-@settings(deadline=None, max_examples=50)
-@given(arrays(float, st.integers(1, 12), elements=st.integers(-4, 4).map(float)).filter(lambda values: values.any()))
-def test_rank_biserial_of_sums_is_that_of_the_rows(differences: np.ndarray) -> None:
-    sums = counts_by_sign(differences)
-    twice = np.concatenate([differences, differences[:1]])
-    assert rank_biserial_of(sums.sum(axis=0)) == pytest.approx(rank_biserial(differences))
-    assert rank_biserial_of(sums.sum(axis=0) + sums[0]) == pytest.approx(rank_biserial(twice))
-    assert np.isnan(rank_biserial_of(np.zeros_like(sums[0])))

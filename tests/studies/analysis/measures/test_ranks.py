@@ -9,15 +9,10 @@ from scipy import stats  # noqa: TID253
 
 from studies.analysis.measures.paired import rank_sum_chances
 from studies.analysis.measures.ranks import (
-    arm_effects,
-    chances_of_places,
     concordance,
     concordance_interval,
     hodges_lehmann,
-    places_within_users,
     pseudomedian,
-    shares_of_best,
-    sums_for_effects,
 )
 from studies.analysis.rows import Undefined
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND
@@ -101,12 +96,6 @@ def test_concordance_needs_users_with_an_order() -> None:
         concordance(np.array([[1.0, 2.0]]))
 
 
-def test_places_and_shares_of_best_share_ties() -> None:
-    scores = np.array([[3.0, 5.0, 1.0], [4.0, 4.0, 2.0], [2.0, 2.0, 2.0]])
-    assert places_within_users(scores).tolist() == [[2, 1, 3], [1.5, 1.5, 3], [2, 2, 2]]
-    assert shares_of_best(scores).tolist() == [[0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
-
-
 def test_hodges_lehmann_of_hollander_and_wolfe() -> None:
     """Their examples 3.3 and 3.4: the change is -.46, the interval (of 96.1 %) from -.786 to -.010."""
     assert hodges_lehmann(SECOND - FIRST) == pytest.approx((-0.46, -0.786, -0.010))
@@ -149,42 +138,3 @@ def test_shift_of_five_pairs_has_no_interval() -> None:
     with pytest.raises(Undefined, match="fewer than six pairs"):
         hodges_lehmann(np.arange(5.0))
     assert pseudomedian(np.array([0.0, 1.0, 2.0, 3.0, 9.0])) == 2  # the eighth of 0, .5, 1, 1, 1.5, 1.5, 2, 2, …
-
-
-def test_arm_effects_without_gaps_are_the_means() -> None:
-    scores = np.random.default_rng(4).normal(3, 1, (9, 4))
-    effects = arm_effects(sums_for_effects(scores).sum(axis=0))
-    assert effects == pytest.approx(scores.mean(axis=0) - scores.mean())
-
-
-def test_arm_effects_with_gaps_are_least_squares() -> None:
-    random = np.random.default_rng(8)
-    scores = random.normal(3, 1, (14, 5))
-    scores[random.random(scores.shape) < 0.35] = np.nan
-    scores = scores[np.isfinite(scores).sum(axis=1) > 1]
-    user, arm = np.nonzero(np.isfinite(scores))
-    columns = np.hstack([np.eye(len(scores))[user], np.eye(5)[arm]])
-    fitted = np.linalg.lstsq(columns, scores[user, arm])[0][-5:]
-    sums = sums_for_effects(scores)
-    assert arm_effects(sums.sum(axis=0)) == pytest.approx(fitted - fitted.mean())
-    replicate = arm_effects(np.stack([sums.sum(axis=0), 3 * sums.sum(axis=0)]))
-    assert replicate[1] == pytest.approx(replicate[0])
-
-
-def test_arm_effects_ignore_how_high_a_user_scores() -> None:
-    """Everybody finds b better by 1, but those who met c score low."""
-    scores = np.array([[4.0, 5.0, np.nan], [np.nan, 2.0, 1.0], [np.nan, 3.0, 2.0], [4.0, 5.0, np.nan]])
-    assert arm_effects(sums_for_effects(scores).sum(axis=0)) == pytest.approx([-1 / 3, 2 / 3, -1 / 3])
-
-
-def test_arm_effects_do_not_exist_where_no_user_links_the_arms() -> None:
-    scores = np.array([[4.0, 5.0, np.nan, np.nan], [np.nan, np.nan, 2.0, 1.0]])
-    assert np.isnan(arm_effects(sums_for_effects(scores).sum(axis=0))).all()
-
-
-def test_chances_of_places_share_ties_and_add_up() -> None:
-    chances = chances_of_places(np.array([[0.5, 0.1, -0.6], [0.2, 0.2, -0.4]]))
-    assert chances.tolist() == [[0.75, 0.25, 0], [0.25, 0.75, 0], [0, 0, 1]]
-    drawn = np.random.default_rng(1).integers(0, 3, (50, 4)).astype(float)
-    assert chances_of_places(drawn).sum(axis=0) == pytest.approx(1)
-    assert chances_of_places(drawn).sum(axis=1) == pytest.approx(1)

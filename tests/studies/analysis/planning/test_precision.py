@@ -179,14 +179,14 @@ def test_an_interval_that_does_not_exist_says_why(change, reason, tmp_path):
         planned(tmp_path, [row | change(row) for row in ratings(people=5)])
 
 
-def test_perfect_agreement_of_few_people_is_no_crash(tmp_path):
+def test_perfect_agreement_has_no_interval_to_plan(tmp_path):
     rows = [
         {"conversation": f"C{n}", "participant": f"P{n}", "score": n % 3, **who}
         for n in range(6)
         for who in ({"rater_kind": "seeker"}, {"rater": "J", "rater_kind": "judge"})
     ]
-    found = planned(tmp_path, rows)
-    assert (found["now"]["r"], found["plans"]) == (pytest.approx(1), [])
+    with pytest.raises(AnalysisError, match="a correlation is 1 or -1"):
+        planned(tmp_path, rows)
 
 
 def test_the_same_folder_and_seed_give_the_same(tmp_path):

@@ -20,7 +20,7 @@ from studies.analysis.reporting.sections.coverage import sensitivity
 from studies.analysis.reporting.sections.people import people
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import of_items
-from studies.analysis.tables.people import FOLLOWS, SMALL
+from studies.analysis.tables.person_answers import FOLLOWS, SMALL
 from studies.analysis.tables.registry import TABLES
 from tests.languages import CHINESE
 from tests.studies.analysis.builders import experts, six_people, write_export
@@ -67,7 +67,7 @@ def test_arms_of_few_counsellors_are_the_mixed_models(tmp_path: Path, counsellor
         assert said == "Lines are cluster bootstrap intervals."
     with style():
         captions = [figure.caption for figure in parts_of(arms(results), Figure)]
-    assert ["mixed model" in caption for caption in captions] == [by_model]
+    assert any("mixed model" in caption for caption in captions) == by_model
 
 
 def test_an_item_without_a_model_is_shown_as_in_the_table(tmp_path: Path) -> None:
@@ -92,9 +92,9 @@ def test_arms_that_counsellors_rated_as_others_too_are_shown_as_in_the_table(tmp
 # Differences
 
 
-def pair(item: str, low: float, p_holm: float, p_bh: float) -> dict[str, Any]:
-    of = {"raters": "seeker", "instrument": "ten", "moment": "final", "seekers": "", "condition": "", "users": 6}
-    found = {"difference": low + 0.5, "low": low, "high": low + 1, "p_holm": p_holm, "p_bh": p_bh}
+def pair(item: str, low: float, p_holm: float) -> dict[str, Any]:
+    of = {"raters": "seeker", "instrument": "ten", "moment": "final", "seekers": "", "condition": "", "clusters": 6}
+    found = {"difference": low + 0.5, "low": low, "high": low + 1, "p_holm": p_holm}
     return of | found | {"item": item, "arm_a": "a", "arm_b": "b"}
 
 
@@ -102,14 +102,13 @@ def test_differences_are_counted_by_item_and_the_mean_of_the_items_is_none(tmp_p
     folder = write_export(tmp_path / "export", six_people())
     mean = {"arm": "a", "raters": "seeker", "item": "care", "instrument": "ten", "moment": "final", "mean": 3, "n": 6}
     mean |= dict.fromkeys(PARTS, POOLED)
-    tested = [pair("*", 0.1, 0.001, 0.001), pair("care", 0.1, 0.04, 0.06), pair("safety", -0.2, 0.4, 0.3)]
+    tested = [pair("*", 0.1, 0.001), pair("care", 0.1, 0.04), pair("safety", -0.2, 0.4)]
     with style():
         section = arms(results_of(folder, arms=[mean], arm_pairs=tested))
         figures = parts_of(section, Figure)
     assert section is not None
     text = text_of(section.parts)
     assert "1 of 2 tested differences between two arms stay below p = .05 after Holm&#x27;s correction within" in text
-    assert "and 0 after Benjamini and Hochberg&#x27;s over all items." in text
     assert "about one in twenty of these 3 would miss the line" in figures[-1].caption
 
 
@@ -188,17 +187,6 @@ def test_a_sample_that_leaves_nothing_is_no_sample_that_changes_nothing(tmp_path
     assert "are one" not in text_of(section.parts)
     [moved] = parts_of(section, Excerpt)
     assert moved.frame.to_numpy().tolist() == [["excluding what is flagged", "means of the arms", 0, "–", "–", "", 1]]
-
-
-def test_pairs_that_a_sample_lacks_are_no_sample_that_changes_nothing(tmp_path: Path) -> None:
-    pairs = estimate("pearson", "", float("nan"), "") | {"pearson": 0.5, "n": 9, "moment": "checkpoint"}
-    pairs |= {f"n_{name}": 9 for name in ("with_left_out", "without_flagged", "without_incidents")}
-    folder = write_export(tmp_path / "export", six_people())
-    said = [
-        sensitivity(results_of(folder, sensitivity=[pairs | {"n_without_flagged": n}, estimate("mean", "all", 3)]))
-        for n in (0, 9)
-    ]
-    assert ["give the same results" in text_of(section.parts) for section in said if section] == [False, True]
 
 
 def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from studies.analysis import notes
 from studies.analysis.language import speaking
 from studies.analysis.notes import INTERVAL, Note, Notes
+from studies.analysis.pooling import PARTS
 from studies.analysis.reporting.excerpts import (
     columns_that_differ,
     excerpt,
@@ -136,26 +137,28 @@ def test_counts_that_differ_are_a_range_and_huge_bounds_a_power() -> None:
     assert (decimal(1.2e21), decimal(-4e7), decimal(99999.0)) == ("1e+21", "-4e+07", "99999.00")
 
 
+OF_EXPERTS = dict.fromkeys(PARTS, "*") | {"raters": "expert", "moment": "final"}
+
+
 def test_wide_tables_tell_the_fewest_too(folder: Path) -> None:
     judged = {"judge": "J", "strategy": "state_aware", "p_holm": NAN, "pearson": 0.5}
     rows = pd.DataFrame([judged | {"item": item, "n": n} for item, n in (("care", 86), ("safety", 89))])
     assert correlations(rows, "ten").iloc[0].tolist() == ["J", "state-aware", "0.50", "0.50", "86–89"]
     means = [SEEN | {"arm": "a", "mean": 3.0, "n": n, "item": item} for item, n in (("safety", 7), ("empathetic", 5))]
     experts = [
-        {"arm": "a", "instrument": "ten", "item": key, "short": key, "n": n, "mean": 3}
+        OF_EXPERTS | {"arm": "a", "instrument": "ten", "item": key, "n": n, "mean": 3.0}
         for key, n in (("x", 2), ("y", 3))
     ]
-    results = results_of(folder, arms=means, expert_table=experts)
-    assert small(arms(results))["means-seeker-emoharbor_10"].frame["n"].tolist() == ["5–7"]
-    assert small(expert_table(results))["experts-ten"].frame["n"].tolist() == ["2–3"]
+    assert small(arms(results_of(folder, arms=means)))["means-seeker-emoharbor_10"].frame["n"].tolist() == ["5–7"]
+    assert small(expert_table(results_of(folder, arms=experts)))["experts-ten"].frame["n"].tolist() == ["2–3"]
 
 
 def test_counsellors_tables_name_the_papers_columns_only_where_they_have_them(folder: Path) -> None:
-    of = {"arm": "a", "n": 2, "mean": 3.0}
-    ours = of | {"instrument": "emoharbor_10", "item": "problem_resolution", "short": "Help."}
-    others = of | {"instrument": "ten", "item": "care", "short": "care"}
+    of = OF_EXPERTS | {"arm": "a", "n": 2, "mean": 3.0}
+    ours = of | {"instrument": "emoharbor_10", "item": "problem_resolution"}
+    others = of | {"instrument": "ten", "item": "care"}
     for rows, has_them in (([ours, others], True), ([others], False)):
-        section = expert_table(results_of(folder, expert_table=rows))
+        section = expert_table(results_of(folder, arms=rows))
         assert section is not None
         text = "".join(part for part in section.parts if isinstance(part, str))
         assert "Means of counsellors&#x27; final ratings, one line for each system." in text
@@ -172,7 +175,7 @@ def test_coverage_stands_beside_the_means(folder: Path) -> None:
     told.append(
         of | {"judge": "", "strategy": "", "raters": "seeker", "statistic": "skipped_share", "n": 12, "estimate": 0.25}
     )
-    tables = small(arms(results_of(folder, arms=means, coverage=told)))
+    tables = small(arms(results_of(folder, arms=means, quality=told)))
     said = {name: table.frame.get("scored / requested") for name, table in tables.items()}
     assert said["means-judge:standard-ten"].tolist() == ["38 / 40"]  # type: ignore[union-attr]
     assert said["means-seeker-ten"].tolist() == ["9 / 12"]  # type: ignore[union-attr]
@@ -187,7 +190,7 @@ def test_what_people_skipped_is_told_by_kind_with_the_worst_item(folder: Path) -
         of | {"raters": "seeker", "item": "safety", "estimate": 1.0, "n": 2, "arm": "a"},
         of | {"raters": "expert", "item": "care", "estimate": 0.0, "n": 5},
     ]
-    table = small(coverage(results_of(folder, coverage=rows)))["skipped"].frame
+    table = small(coverage(results_of(folder, quality=rows)))["skipped"].frame
     assert table["raters"].tolist() == ["counsellors", "participants"]
     assert table["asked"].tolist() == [5, 40]
     assert table["skipped_share"].tolist() == [0, pytest.approx(0.2)]
@@ -196,7 +199,7 @@ def test_what_people_skipped_is_told_by_kind_with_the_worst_item(folder: Path) -
 
 @pytest.mark.parametrize(("users", "said"), [([8, 30, 29], "Few met both (8–29)"), ([30], "")])
 def test_intervals_of_few_people_are_warned_of(users: list[int], said: str) -> None:
-    warned = few_users(pd.DataFrame({"users": [*users, 2], "low": [0.1] * len(users) + [NAN]}))
+    warned = few_users(pd.DataFrame({"clusters": [*users, 2], "low": [0.1] * len(users) + [NAN]}))
     assert warned[: len(said)] == said
     assert bool(warned) == bool(said)
 
@@ -207,11 +210,9 @@ def test_tables_show_the_intervals_of_their_estimates(folder: Path) -> None:
     verdict |= {"raters": "judge", "instrument": "pairwise_support"}
     agreed = SEEN | {"raters": "reviewer", "unit": "conversation", "n": 9, "k": 2}
     agreed |= {"icc_1_1": 0.4, "icc_1_1_low": 0.1, "icc_1_1_high": 0.6}
-    spread = SEEN | BOUNDS | {"raters": rater_effects.OWN, "term": "variance", "level": "counsellor"}
-    users = SEEN | BOUNDS | {"statistic": "erho2_users", "k": 5, "condition": "", "seekers": "person", "unit": "arm"}
-    results = results_of(
-        folder, pairwise=[verdict | found], reliability=[agreed], rater_effects=[spread], decision_study=[users]
-    )
+    spread = SEEN | BOUNDS | {"raters": rater_effects.OWN, "term": "variance", "level": "counsellor", "unit": ""}
+    users = SEEN | BOUNDS | {"term": "erho2_users", "k": 5, "condition": "", "seekers": "person", "unit": "arm"}
+    results = results_of(folder, pairwise=[verdict | found], reliability=[agreed], rater_effects=[spread, users])
     [contest] = small(pairs(results))["pairwise"].frame.to_dict("records")
     assert (contest["win"], contest["tie"]) == ("0.57 [0.35, 0.74]", "0.10")
     assert (contest["contestant_a"], contest["raters"]) == ("counsellors in a role, worst case", "judges")
@@ -272,7 +273,7 @@ def test_a_thinker_is_no_participant(folder: Path) -> None:
         "moment": "",
     }
     slope = of | BOUNDS | {"item": "emotion_score", "statistic": "slope"}
-    means = [of | BOUNDS | {"item": "emotion_score", "statistic": "mean", "turn": turn} for turn in (1, 2)]
+    means = [of | BOUNDS | {"item": "emotion_score", "statistic": "mean", "turn": turn} for turn in (1, 2, 3)]
     rated = slope | {"source": "seeker", "seekers": "person", "instrument": "turn_checkpoint", "item": "goal_progress"}
     section = over_turns(results_of(folder, trends=[slope, rated, *means]))
     assert small(section)["slopes"].frame["source"].tolist() == ["the simulated seeker's own Thinker", "participants"]
@@ -287,8 +288,8 @@ def test_a_thinker_is_no_participant(folder: Path) -> None:
 
 def test_profiles_are_not_called_people(folder: Path) -> None:
     of = {"raters": "judge:standard", "instrument": "ten", "moment": "final", "item": "care"}
-    pair = of | {"seekers": "simulated", "condition": "average", "users": 12, "arm_a": "a", "arm_b": "b"}
-    pair |= {"difference": 0.5, "low": 0.1, "high": 0.9, "p_holm": 0.01, "p_bh": 0.01}
+    pair = of | {"seekers": "simulated", "condition": "average", "clusters": 12, "arm_a": "a", "arm_b": "b"}
+    pair |= {"difference": 0.5, "low": 0.1, "high": 0.9, "p_holm": 0.01}
     section = arms(results_of(folder, arms=[of | {"arm": "a", "mean": 3, "n": 6}], arm_pairs=[pair]))
     assert section is not None
     assert "the same simulated seekers, each compared with themselves." in text_of(section)
@@ -371,16 +372,12 @@ def test_no_bare_key_is_left_in_a_cell(folder: Path) -> None:
         order=[SEEN | BOUNDS | {"statistic": "carry_over_f", "arm": "", "position": ""}],
         blinding=[BOUNDS | {"arm": "", "statistic": "accuracy_corrected"}],
         conditions=[SEEN | BOUNDS | of_seekers | {"arm": "a", "average": 3.0, "worst_case": 2.0, "difference": -1.0}],
-        condition_effects=[SEEN | BOUNDS | of_seekers | {"statistic": "profile_variance"}],
-        panels=[{"human": "expert", "strategy": "state_aware", "rule": "best_member", "judge": "", "pearson": 0.4}],
     )
     tables = [table.frame for section in sections_of(results) for table in small(section).values()]
     cells = {str(cell) for frame in tables for cell in frame.to_numpy().ravel()}
     assert {
         "carry-over (F)",
         "right guesses, corrected for chance",
-        "variance between profiles",
-        "best member",
     } <= cells
-    keys = {"carry_over_f", "accuracy_corrected", "profile_variance", "best_member", "judge:standard", "expert"}
+    keys = {"carry_over_f", "accuracy_corrected", "judge:standard", "expert"}
     assert not cells & {*keys, "seeker", "state_aware", "emoharbor_10"}

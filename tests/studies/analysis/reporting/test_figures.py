@@ -2,21 +2,17 @@
 
 import re
 from collections.abc import Callable
-from io import BytesIO
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd  # noqa: TID253
 import pytest
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
-from studies.analysis.language import speaking
 from studies.analysis.reporting.curves import Course, curves
-from studies.analysis.reporting.dots import NOTHING, Line, dot_panels, heat_map
-from studies.analysis.reporting.drawing import Figure, _number_ids, figure, style
+from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
+from studies.analysis.reporting.drawing import ONE, TWO, Figure, _number_ids, figure, style
 from studies.analysis.reporting.flowchart import Box, flow_chart
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
-from tests.languages import CHINESE
 
 pytestmark = pytest.mark.with_figures
 
@@ -41,10 +37,6 @@ def two_series() -> Canvas:
     return dot_panels({"care": lines}, "r", series=["standard", "user-aware"])
 
 
-def heat() -> Canvas:
-    return heat_map(pd.DataFrame([[0.5, np.nan], [-0.9, 1.0]], ["first", "second"], ["care", "safety"]))
-
-
 def course() -> Canvas:
     values = np.array([1.0, 0.8, 0.5])
     first, second = Course([1, 2, 3], values, values - 0.1, values + 0.1, [9, 8, 7]), values[:2]
@@ -64,21 +56,21 @@ def flow() -> Canvas:
     return flow_chart([Box(["began: 9"], ["withdrew: 2"]), Box(["finished: 7"])])
 
 
-KINDS = (dots, two_series, heat, course, scattered, differences, flow)
+KINDS = (dots, two_series, course, scattered, differences, flow)
 
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_figure_has_the_same_bytes_again_and_no_date(make: Callable[[], Canvas]) -> None:
     once, again = drawn(make), drawn(make)
-    assert (once.svg, once.pdf) == (again.svg, again.pdf)
-    assert b"CreationDate" not in once.pdf
-    assert once.pdf.startswith(b"%PDF")
+    assert (once.svg, once.pdf()) == (again.svg, again.pdf())
+    assert b"CreationDate" not in once.pdf()
+    assert once.pdf().startswith(b"%PDF")
     assert "dc:date" not in once.svg
 
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_figure_has_its_fonts_as_true_type(make: Callable[[], Canvas]) -> None:
-    pdf = drawn(make).pdf
+    pdf = drawn(make).pdf()
     assert b"/Type3" not in pdf
     assert b"/CIDFontType2" in pdf
 
@@ -88,7 +80,6 @@ def test_a_figure_has_its_fonts_as_true_type(make: Callable[[], Canvas]) -> None
     [
         (dots, {"care", "safety", "amber", "$x_1 安全", "3.00 (12)", "not computed", "mean score"}),
         (two_series, {"standard", "user-aware", "amber"}),
-        (heat, {"0.50", "–", "-0.90", "1.00", "first", "safety"}),
         (course, {"turn", "●", "□", "9", "3", "amber", "share"}),
         (scattered, {"care  n 4", "people", "judge"}),
         (differences, {"care", "0.00 (-1.96 … 1.96)", "mean", "difference"}),
@@ -105,44 +96,59 @@ def test_ids_of_two_figures_of_a_page_differ() -> None:
     assert not ids[0] & ids[1]
 
 
-def test_only_figures_in_english_are_files() -> None:
-    with speaking(CHINESE):
-        assert drawn(dots).pdf == b""
+def places_of(canvas: Canvas, name: str) -> list[tuple[float, float]]:
+    """Return where this text stands, in inches."""
+    return [text.get_position() for text in canvas.axes[0].texts if text.get_text() == name]
 
 
 def test_panels_with_other_labels_stand_below_each_other() -> None:
     alike = dot_panels({name: [Line("a", [NOTHING])] for name in "xyz"}, "r")
-    unlike = dot_panels({name: [Line(name, [NOTHING])] for name in "xyz"}, "r")
-    rows = [len({round(axes.get_position().y0, 3) for axes in canvas.axes}) for canvas in (alike, unlike)]
+    unlike = dot_panels({name: [Line(f"label {name}", [NOTHING])] for name in "xyz"}, "r")
+    rows = [len({down for name in "xyz" for _across, down in places_of(canvas, name)}) for canvas in (alike, unlike)]
     assert rows == [1, 3]
 
 
 def test_a_label_too_long_for_a_line_is_broken_and_leaves_room() -> None:
-    """Where no room is left matplotlib warns, which fails a test."""
     long = ", ".join(f"without behaviour number {number}" for number in range(5))
     labels, heights = [], []
     for label in ("short", long):
         canvas = dot_panels({name: [Line(label, [(0.1, 0.0, 0.2)])] * 3 for name in ("care", "safety")}, "points")
-        canvas.savefig(BytesIO())
-        labels.append(canvas.axes[0].get_yticklabels()[0].get_text())
+        labels.append(next(text.get_text() for text in canvas.axes[0].texts if text.get_text().startswith(label[:5])))
         heights.append(canvas.get_figheight())
     assert labels[0] == "short"
     assert labels[1].replace("\n", " ") == long
-    assert max(map(len, labels[1].split("\n"))) <= 40
-    assert heights[1] > 2 * heights[0]
+    assert "\n" in labels[1]
+    assert heights[1] > 1.5 * heights[0]
 
 
-@pytest.mark.parametrize(("highest", "ticks"), [(4.7, [2, 3, 4]), (5.0, [2, 3, 4, 5])])
-def test_ticks_of_a_scatter_stay_within_the_scores(highest: float, ticks: list[int]) -> None:
+@pytest.mark.parametrize(("width", "columns"), [(ONE, 1), (TWO, 2)])
+def test_figures_are_one_or_two_columns_of_a_journal_wide(width: float, columns: int) -> None:
+    canvas = dot_panels({"care": [Line("amber", [(3.0, 2.5, 3.5)])]}, "mean", width=width)
+    drawing = drawn(lambda: canvas)
+    assert (canvas.get_figwidth(), drawing.columns()) == (width, columns)
+
+
+def test_a_dot_stands_where_its_estimate_is_on_the_scale() -> None:
+    canvas = dot_panels({"": [Line("amber", [(2.0, 1.0, 3.0)]), Line("birch", [(3.0, 2.0, 4.0)])]}, "mean")
+    [axes] = canvas.axes
+    [marks] = axes.lines
+    ticks = {float(text.get_text()): text.get_position()[0] for text in axes.texts if text.get_text()[:1].isdigit()}
+    assert marks.get_xdata() == pytest.approx([ticks[2], ticks[3]])
+
+
+@pytest.mark.parametrize(("highest", "ticks"), [(4.7, {"2", "3", "4"}), (5.0, {"2", "3", "4", "5"})])
+def test_ticks_of_a_scatter_stay_within_the_scores(highest: float, ticks: set[str]) -> None:
     scores = np.array([1.5, 3.2, highest])
-    [axes] = [axes for axes in scatter({"care": (scores, scores)}, "", "", {"care": ""}).axes if axes.get_visible()]
-    assert axes.get_xticks().tolist() == axes.get_yticks().tolist() == ticks
+    [axes] = scatter({"care": (scores, scores)}, "", "", {"care": ""}).axes
+    said = {text.get_text() for text in axes.texts}
+    assert ticks <= said
+    assert not {"6", "7"} & said
 
 
 def test_a_scatter_of_many_draws_some_and_counts_all() -> None:
     scores = np.tile([1.0, 5.0], 3 * MOST)
     drawing = drawn(lambda: scatter({"care": (scores, scores)}, "people", "judge", {"care": ""}))
-    assert texts(drawing).count(str(3 * MOST)) == 2
+    assert texts(drawing).count(str(3 * MOST)) == 4
     longest = max(re.findall(r' d="([^"]*)"', drawing.svg), key=len)
     assert longest.count("M") == MOST
 

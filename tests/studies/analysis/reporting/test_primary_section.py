@@ -8,9 +8,9 @@ import pytest
 
 from studies.analysis import analyse
 from studies.analysis.notes import Note, Notes
+from studies.analysis.reporting.exhibits.card import card
 from studies.analysis.reporting.parts import Excerpt
 from studies.analysis.reporting.sections.methods import methods
-from studies.analysis.reporting.sections.opening import summary
 from studies.analysis.reporting.sections.primary import primary
 from tests.studies.analysis.builders import six_people, write_export
 from tests.studies.analysis.reporting.test_sections import results_of, text_of
@@ -37,6 +37,7 @@ ROW = {
     "condition": "",
     "version": 1,
     "declared_at": "2026-01-04T09:00:00Z",
+    "analysis": "primary",
 }
 UNKNOWN = {"estimate": float("nan"), "low": float("nan"), "high": float("nan"), "p": float("nan")}
 OF_ARMS = {"table": "arm_pairs", "judge": "", "a": "a", "b": "b", "seekers": "counsellor", "condition": "worst_case"}
@@ -63,15 +64,12 @@ def test_what_was_declared_stands_apart(folder: Path) -> None:
     )  # fmt: skip
 
 
-def test_summary_begins_with_what_was_declared(folder: Path) -> None:
-    said = (
-        "<li>Declared as primary: user-aware − standard: agreement of J with participants on care: +0.12, "
-        "[0.01, 0.20], p = .012"
-    )
-    assert f"{said}, p = .024 after Holm&#x27;s correction over 2.</li>" in text_of(
-        summary(results_of(folder, primary=[ROW, LACKING]))
-    )
-    assert f"{said}.</li>" in text_of(summary(results_of(folder, primary=[ROW])))
+def test_the_card_shows_what_was_declared_and_not_what_was_found_later(folder: Path) -> None:
+    said = card(results_of(folder, primary=[ROW, LACKING]))
+    assert "Declared as primary" in said
+    assert "user-aware − standard: agreement of J with participants on care" in said
+    assert "<strong>+0.12</strong> <span>[0.01, 0.20], p = .024</span>" in said
+    assert "What a strategy adds" not in said
 
 
 @pytest.mark.parametrize(
@@ -103,7 +101,7 @@ def test_report_has_the_section_where_something_was_declared(folder: Path, tmp_p
     declared = declaring(folder, STRATEGIES, ARMS)
     analyse(declared, tmp_path / "with", bootstrap=20)
     reports = [(tmp_path / name / "report.html").read_text(encoding="utf-8") for name in ("with", "without")]
-    assert ['<section id="primary">' in report for report in reports] == [True, False]
+    assert ['<div id="primary">' in report for report in reports] == [True, False]
     assert reports[0].index('id="primary"') < reports[0].index('id="arms"')
     results = json.loads((tmp_path / "with" / "results.json").read_text(encoding="utf-8"))
-    assert [row["table"] for row in results["tables"]["primary"]] == ["strategy_tests", "arm_pairs"]
+    assert [row["table"] for row in results["tables"]["primary"]] == ["strategy_tests", "arm_pairs", "arm_pairs"]

@@ -166,7 +166,7 @@ def test_labels_are_those_of_the_language_that_is_spoken(tmp_path: Path) -> None
     with speaking(CHINESE):
         [chinese] = drawn(results)
     assert {"问题解决", "情绪改善", "回应贴合度（个性化）"} <= set(texts(chinese))
-    assert (english.pdf[:4], chinese.pdf) == (b"%PDF", b"")
+    assert english.pdf()[:4] == chinese.pdf()[:4] == b"%PDF"
 
 
 # The report
@@ -237,8 +237,7 @@ def test_who_does_not_ask_gets_none_and_who_asks_the_same_tables(tmp_path: Path)
         analyse(folder, tmp_path / name, bootstrap=5, radar=radar).files
         for name, radar in (("plain", False), ("asked", True))
     )
-    new = {f"figures/radar-seeker-emoharbor-10-final.{ending}" for ending in ("svg", "pdf")}
-    assert set(asked) - set(plain) == new
+    assert set(asked) - set(plain) == {"figures/radar-seeker-emoharbor-10-final.svg"}
     written = [{name: (tmp_path / run / name).read_bytes() for name in plain} for run in ("plain", "asked")]
     changed = {name for name in plain if written[0][name] != written[1][name]}
     assert changed == {"report.html", "report.zh.html"}

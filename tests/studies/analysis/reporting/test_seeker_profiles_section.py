@@ -22,7 +22,7 @@ pytestmark = pytest.mark.with_figures
 
 def figures_of(folder: Path, language: str = "en") -> list[Figure]:
     with speaking(language), style():
-        section = seeker_profiles(compute(load(folder), Bootstrap(5, 1), lambda *_: None, ["seeker_profiles"]))
+        section = seeker_profiles(compute(load(folder), Bootstrap(5, 1), lambda *_: None, ["people"]))
     return [part for part in section.parts if isinstance(part, Figure)] if section else []
 
 

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats  # noqa: TID253
 
+from studies.analysis import AnalysisError
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.alt_test import COLUMNS, EPSILON, METHODS, alt_test
+from studies.analysis.tables.alt_test import COLUMNS, METHODS, alt_test
 from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
@@ -43,6 +45,30 @@ def panel(seed: int, *, judge_noise: float, conversations: int = 60) -> list[dic
     truth = random.normal(3, 1, conversations)
     raters = {name: truth + random.normal(0, 1, conversations) for name in ("R1", "R2", "R3")}
     return rated(truth + random.normal(0, judge_noise, conversations), **raters)
+
+
+def test_epsilon_is_that_of_the_study_file(export_of: ExportOf) -> None:
+    folder = export_of(panel(1, judge_noise=1))
+    (usual,) = set(table_of(folder)["epsilon"])
+    write_manifest(folder, {"alt_test_epsilon": {"reviewer": 0.05}})
+    strict = table_of(folder)
+    assert (usual, set(strict["epsilon"])) == (0.15, {0.05})
+    one = strict[strict["statistic"] == "difference"].iloc[0]
+    (folder / "manifest.json").unlink()
+    lenient = table_of(folder)
+    assert one["p"] > lenient[lenient["statistic"] == "difference"].iloc[0]["p"]
+
+
+@pytest.mark.parametrize("said", [{"reviewer": 2}, {"people": 0.1}, {"crowd": "much"}])
+def test_an_epsilon_that_is_no_number_is_refused(export_of: ExportOf, said: dict[str, Any]) -> None:
+    folder = export_of(panel(1, judge_noise=1))
+    write_manifest(folder, {"alt_test_epsilon": said})
+    with pytest.raises(AnalysisError, match=r"^manifest\.json: alt_test_epsilon: "):
+        load(folder)
+
+
+def write_manifest(folder: Path, values: dict[str, Any]) -> None:
+    (folder / "manifest.json").write_text(json.dumps(values), encoding="utf-8")
 
 
 def test_two_reviewers_and_a_judge_by_hand(export_of: ExportOf) -> None:
@@ -83,7 +109,8 @@ def test_one_rater_for_each_conversation_gives_a_row_with_the_reason(export_of: 
     table = table_of(export_of(rows + [row | {"item": "safety"} for row in rows]))
     row = table.iloc[0]
     assert len(table) == 1
-    assert (row["humans"], row["item"], row["epsilon"], row["n"]) == (kind, "", EPSILON[kind], 0)
+    usual = {"expert": 0.2, "reviewer": 0.15, "crowd": 0.1}[kind]
+    assert (row["humans"], row["item"], row["epsilon"], row["n"]) == (kind, "", usual, 0)
     assert np.isnan(row["estimate"])
     assert row["note"] == "estimate: no conversation that the judge scored has two of these raters"
 

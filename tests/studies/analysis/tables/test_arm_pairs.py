@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 import pytest
+from scipy import stats  # noqa: TID253
 from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.arm_pairs import COLUMNS, D_Z, HODGES_LEHMANN, METHODS, arm_pairs
+from studies.analysis.tables.arm_pairs import COLUMNS, D_Z, METHODS, arm_pairs
 from tests.studies.analysis.benchmark import DROP, write_benchmark
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND, SLEEP
@@ -43,12 +44,10 @@ def three_arms(users: int = 20) -> np.ndarray:
 
 
 def test_figures_of_a_pair_are_those_of_hollander_and_wolfe(export_of: ExportOf) -> None:
-    """As test_paired.py and test_ranks.py have them; the first visit plays arm a."""
+    """As test_paired.py has them; the first visit plays arm a."""
     row = table_of(export_of(rated(np.column_stack([FIRST, SECOND])))).iloc[0]
     assert row["wilcoxon_p"] == pytest.approx(0.0390625)
-    assert row["rank_biserial"] == pytest.approx(35 / 45)
-    assert row[list(HODGES_LEHMANN)].tolist() == pytest.approx([0.46, 0.010, 0.786])
-    assert (row["users"], row["clusters"], row["n"]) == (9, 9, 18)
+    assert (row["clusters"], row["n"]) == (9, 18)
     assert row["method"] == "t interval; Wilcoxon exact"
     assert "interval: only 9 clusters" in row["note"]
     assert "wilcoxon_p: with so few pairs that differ it cannot fall below 0.003906" in row["note"]
@@ -59,40 +58,21 @@ def test_figures_of_a_pair_are_those_of_students_sleep(export_of: ExportOf) -> N
     row = table_of(export_of(rated(SLEEP.T))).iloc[0]
     assert row["difference"] == pytest.approx(-1.58)
     assert row[["low", "high"]].tolist() == pytest.approx([-2.4598858, -0.7001142], abs=1e-6)
-    assert round(row["t_p"], 6) == 0.002833
+    assert round(row["p"], 6) == 0.002833
     assert row[list(D_Z)].tolist() == pytest.approx([-1.28, -2.12, -0.41], abs=0.005)
 
 
-def test_effects_of_a_pair_worked_by_hand(export_of: ExportOf) -> None:
-    """Differences 1, 1, 2, -1, 3 have ranks 2, 2, 4, 2, 5 by size: (13 - 2) / 15. Their mean is 1.2; the variances of
-    the arms are 1.2 and .3, so d_av is 1.2 / √.75. Of the 15 means of two, in order -1, 0, 0, .5, 1, 1, 1, 1, …, the
-    eighth is the median."""
-    row = table_of(export_of(rated(np.array([[4, 3], [4, 3], [4, 2], [2, 3], [5, 2]], dtype=float)))).iloc[0]
-    assert row["rank_biserial"] == pytest.approx(11 / 15)
-    assert row["rank_biserial_low"] < 11 / 15 < row["rank_biserial_high"] <= 1
-    assert row["difference"] == pytest.approx(1.2)
-    assert row["hodges_lehmann"] == 1
-    assert "hodges_lehmann_low, hodges_lehmann_high: fewer than six pairs" in row["note"]
-    assert row["d_av"] == pytest.approx(1.2 / 0.75**0.5)
-    scale = row["d_av"] / row["d_z"]
-    assert row[["d_av_low", "d_av_high"]].tolist() == pytest.approx((scale * row[["d_z_low", "d_z_high"]]).tolist())
-
-
-def test_a_pair_that_always_differs_one_way_has_no_interval_of_the_rank_biserial(export_of: ExportOf) -> None:
-    row = table_of(export_of(rated(np.column_stack([np.arange(7) + 3.0, np.zeros(7)])))).iloc[0]
-    assert row["rank_biserial"] == 1
-    assert "rank_biserial_low, rank_biserial_high: all resamples are alike" in row["note"]
-
-
 def test_a_pair_without_differences_counts_in_its_family(export_of: ExportOf) -> None:
-    """Arms a and b are scored alike by all eight, c always 1 to 8 points lower: 2 / 2^8 twice, and Holm multiplies by
-    three. Benjamini and Hochberg too divide among three."""
+    """Arms a and b are scored alike by all eight, c always 1 to 8 points lower: t = 4.5 / √(6 / 8) = 5.196 twice, and
+    Holm multiplies by three."""
     scores = np.column_stack([np.full(8, 9.0), np.full(8, 9.0), 9 - np.arange(1.0, 9.0)])
     table = table_of(export_of(rated(scores))).set_index(["arm_a", "arm_b"])
-    assert table["wilcoxon_p"].isna().tolist() == [True, False, False]
-    assert np.isnan(table.loc[("a", "b"), ["p_holm", "p_bh"]].astype(float)).all()
-    assert table["p_holm"].tolist()[1:] == pytest.approx([3 * 2 / 2**8] * 2)
-    assert table["p_bh"].tolist()[1:] == pytest.approx([3 / 2 * 2 / 2**8] * 2)
+    p = 2 * stats.t.sf(4.5 / (6 / 8) ** 0.5, 7)
+    assert table["p"].tolist()[1:] == pytest.approx([p] * 2)
+    assert table["wilcoxon_p"].tolist()[1:] == pytest.approx([2 / 2**8] * 2)
+    assert table[["p", "wilcoxon_p"]].isna().to_numpy().tolist() == [[True] * 2, [False] * 2, [False] * 2]
+    assert np.isnan(table.loc[("a", "b"), "p_holm"])
+    assert table["p_holm"].tolist()[1:] == pytest.approx([3 * p] * 2)
 
 
 def test_planted_differences_come_back(export_of: ExportOf) -> None:
@@ -101,7 +81,6 @@ def test_planted_differences_come_back(export_of: ExportOf) -> None:
         row = table.loc[pair]
         assert row["low"] < planted < row["high"]
         assert row["low"] < row["difference"] < row["high"]
-        assert row["hodges_lehmann_low"] < planted < row["hodges_lehmann_high"]
         assert row["p_holm"] < 0.01
 
 
@@ -109,35 +88,36 @@ def test_people_who_met_one_of_the_arms_are_in_no_pair(export_of: ExportOf) -> N
     scores = three_arms(8)
     scores[0, 0] = scores[1, 2] = scores[2, 2] = np.nan
     table = table_of(export_of(rated(scores))).set_index(["arm_a", "arm_b"])
-    assert table["users"].to_dict() == {("a", "b"): 7, ("a", "c"): 5, ("b", "c"): 6}
-    assert (table["n"] == 2 * table["users"]).all()
+    assert table["clusters"].to_dict() == {("a", "b"): 7, ("a", "c"): 5, ("b", "c"): 6}
+    assert (table["n"] == 2 * table["clusters"]).all()
     assert table.at[("a", "c"), "difference"] == pytest.approx(np.mean((scores[:, 0] - scores[:, 2])[3:]))
-    assert table.at[("a", "c"), "note"].startswith("hodges_lehmann_low, hodges_lehmann_high: fewer than six pairs; ")
 
 
-def test_an_interval_of_few_users_is_students_and_of_many_bca(export_of: ExportOf) -> None:
-    few, many = (table_of(export_of(rated(three_arms(users)))).iloc[0] for users in (29, 30))
-    assert (few["method"], many["method"]) == ("t interval; Wilcoxon exact", "BCa cluster bootstrap; Wilcoxon exact")
+def test_interval_and_p_are_of_one_t_test(export_of: ExportOf) -> None:
+    scores = three_arms(30)
+    few, many = (table_of(export_of(rated(scores[:users]))).iloc[0] for users in (29, 30))
+    test = stats.ttest_rel(scores[:, 0], scores[:, 1])
+    assert many["p"] == pytest.approx(test.pvalue, rel=1e-4)
+    assert many[["low", "high"]].tolist() == pytest.approx(list(test.confidence_interval()), abs=1e-5)
+    assert (few["method"], many["method"]) == ("t interval; Wilcoxon exact",) * 2
     assert ("interval: only 29 clusters" in few["note"], "interval" in many["note"]) == (True, False)
 
 
 def test_one_user_has_a_difference_and_no_interval(export_of: ExportOf) -> None:
     row = table_of(export_of(rated(np.array([[3.0, 4.0]])))).iloc[0]
-    assert (row["difference"], row["users"]) == (-1, 1)
+    assert (row["difference"], row["clusters"]) == (-1, 1)
     assert row[["low", "high"]].isna().all()
-    assert row["note"].startswith("low, high, t_p, d_z, d_av: one pair; ")
+    assert row["note"].startswith("low, high, p, d_z: one pair; ")
 
 
 def test_arms_that_nobody_met_both_have_a_reason(export_of: ExportOf) -> None:
     scores = np.array([[3.0, np.nan], [np.nan, 4.0]])
     [row] = table_of(export_of(rated(scores))).to_dict("records")
-    assert (row["users"], row["clusters"], row["n"]) == (0, 0, 0)
-    assert row["note"] == (
-        "difference, low, high, wilcoxon_p, t_p, rank_biserial, d_z, d_av, hodges_lehmann: nobody met both arms"
-    )
+    assert (row["clusters"], row["n"]) == (0, 0)
+    assert row["note"] == "difference, low, high, p, wilcoxon_p, d_z: nobody met both arms"
 
 
-def test_holm_is_over_the_pairs_of_an_item_and_the_other_over_all_of_them(export_of: ExportOf) -> None:
+def test_holm_is_over_the_pairs_of_an_item(export_of: ExportOf) -> None:
     random = np.random.default_rng(6)
     ratings = [
         rating
@@ -147,9 +127,7 @@ def test_holm_is_over_the_pairs_of_an_item_and_the_other_over_all_of_them(export
     table = table_of(export_of(ratings))
     assert table["item"].tolist() == ["*"] * 3 + ["care"] * 3 + ["safety"] * 3
     for _item, rows in table.groupby("item"):
-        assert rows["p_holm"].tolist() == pytest.approx(multipletests(rows["wilcoxon_p"], method="holm")[1].tolist())
-    for rows in (table[table["item"] == "*"], table[table["item"] != "*"]):
-        assert rows["p_bh"].tolist() == pytest.approx(multipletests(rows["wilcoxon_p"], method="fdr_bh")[1].tolist())
+        assert rows["p_holm"].tolist() == pytest.approx(multipletests(rows["p"], method="holm")[1].tolist())
 
 
 def test_kinds_of_raters_are_families_of_their_own(export_of: ExportOf) -> None:
@@ -168,21 +146,20 @@ def test_relabelled_arms_turn_the_signs_and_nothing_else(export_of: ExportOf) ->
     names = {"a": "z", "b": "y", "c": "x"}
     for (a, b), row in before.iterrows():
         turned = after.loc[(names[b], names[a])]
-        for signed in ("difference", "rank_biserial", "d_z", "hodges_lehmann"):
+        for signed in ("difference", "d_z"):
             assert turned[signed] == pytest.approx(-row[signed])
-        assert turned["hodges_lehmann_low"] == pytest.approx(-row["hodges_lehmann_high"])
-        for same in ("wilcoxon_p", "t_p", "p_holm", "p_bh", "users"):
+        assert turned["d_z_low"] == pytest.approx(-row["d_z_high"])
+        for same in ("p", "wilcoxon_p", "p_holm", "clusters"):
             assert turned[same] == pytest.approx(row[same])
 
 
 def test_a_pair_that_never_differs_has_no_test(export_of: ExportOf) -> None:
     scores = np.column_stack([np.arange(7.0), np.arange(7.0)])
     [row] = table_of(export_of(rated(scores))).to_dict("records")
-    assert (row["difference"], row["hodges_lehmann"]) == (0, 0)
-    assert np.isnan([row[name] for name in ("low", "wilcoxon_p", "p_holm", "p_bh", "t_p", "d_z")]).all()
-    assert row["d_av"] == 0
-    assert "low, high, t_p, d_z, d_av_low, d_av_high: the differences do not vary" in row["note"]
-    assert "wilcoxon_p, rank_biserial: no pair differs" in row["note"]
+    assert row["difference"] == 0
+    assert np.isnan([row[name] for name in ("low", "p", "wilcoxon_p", "p_holm", "d_z")]).all()
+    assert "low, high, p, d_z: the differences do not vary" in row["note"]
+    assert "wilcoxon_p: no pair differs" in row["note"]
 
 
 def test_conditions_of_simulated_seekers_stay_apart(tmp_path: Path) -> None:

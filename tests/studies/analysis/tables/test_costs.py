@@ -12,7 +12,7 @@ from studies.analysis.reporting.drawing import style
 from studies.analysis.reporting.parts import Excerpt
 from studies.analysis.reporting.sections.costs import costs as costs_section
 from studies.analysis.run import compute
-from studies.analysis.tables.costs import COLUMNS, MEASURES, costs
+from studies.analysis.tables.costs import COLUMNS, MEASURES, costs, of_calls
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
@@ -23,8 +23,9 @@ FAILED = {"status": "timeout", "total_ms": 3000, "input_tokens": "", "output_tok
 
 
 def table_of(folder: Path) -> pd.DataFrame:
+    """Return the rows of calls; those of replies are in test_lengths.py."""
     rows = [row for _, found in costs(load(folder), Bootstrap(200, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return of_calls(frame_of(rows, COLUMNS))
 
 
 def called(export_of: ExportOf, calls: list[dict[str, Any]]) -> Path:
@@ -65,7 +66,7 @@ def test_unknown_prices_stay_empty_with_their_reason(tmp_path: Path) -> None:
     table = table_of(write_benchmark(tmp_path / "export", profiles=3, seed=5)).query("measure == 'cost'")
     unknown = table[table["purpose"] != "reply"]
     assert unknown[["estimate", "low", "high"]].isna().all(axis=None)
-    assert set(unknown["note"]) == {"estimate, low, high: no price is known"}
+    assert set(unknown["note"]) == {"estimate, low, high, sd: no price is known"}
     assert table.loc[table["purpose"] == "reply", "estimate"].notna().all()
 
 
@@ -115,11 +116,11 @@ def test_report_has_a_line_for_each_purpose_as_the_papers_table(tmp_path: Path) 
     folder = write_benchmark(tmp_path / "export", profiles=3, seed=5)
     analyse(folder, tmp_path / "out", bootstrap=20)
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
-    assert "ArmSecondsInput tokens (thousands)Output tokens (thousands)CostConversations" in text
-    assert "ArmSeekersPurposeSecondsInput tokensOutput tokensCostCallsFailed callsConversations" in text
+    assert "ArmSecondsInput tokens (thousands)Output tokens (thousands)" in text
+    assert "ArmPurposeSecondsInput tokensOutput tokensCostCallsFailed calls" in text
     thinker = by_measure(table_of(folder).query("arm == 'kind'"), "thinker")
     numbers = (f"{thinker[name]:.3f}" for name in ("seconds", "input_tokens", "output_tokens"))
-    assert "kindsimulated seekersThinker" + "".join(numbers) in text
+    assert "kindThinker" + "".join(numbers) in text
 
 
 def test_all_arms_together_are_the_mean_over_their_conversations(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.generalizability import OF_ARMS, components_by_totals, components_of_complete
 from studies.analysis.measures.variance import two_way
-from studies.analysis.tables.decision_study import COLUMNS, METHODS, NUMBERS, USERS, decision_study
+from studies.analysis.tables.decision_study import METHODS, NUMBERS, USERS, decision_study
+from studies.analysis.tables.rater_effects import COLUMNS
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_generalizability import (
     PERSONS_OCCASIONS_ITEMS,
@@ -25,7 +26,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in decision_study(load(folder), Bootstrap(20, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, COLUMNS).rename(columns={"term": "statistic"})
 
 
 def rated(table: np.ndarray, **also: Any) -> list[dict[str, Any]]:
@@ -54,8 +55,7 @@ def test_decision_study_of_one_item_is_that_of_shrout_and_fleiss(export_of: Expo
         assert (row["estimate"], row["low"], row["high"]) == pytest.approx((single.estimate, single.low, single.high))
         curve = [one(table, statistic, k)["estimate"] for k in NUMBERS]
         assert curve == sorted(curve)
-        # Four judges, as they were: between three and five.
-        assert curve[2] < icc[f"icc_{form}_k"].estimate < curve[3]
+        assert curve[NUMBERS.index(4)] == pytest.approx(icc[f"icc_{form}_k"].estimate)  # four judges, as they were
     assert one(table, "erho2", 1)["method"] == "ANOVA; F interval"
     assert one(table, "variance_residual")["estimate"] == pytest.approx(1.02, abs=0.005)
     assert table[["n", "clusters"]].drop_duplicates().to_numpy().tolist() == [[6, 6]]
@@ -226,15 +226,6 @@ def test_decision_study_of_rated_arms_counts_users_and_raters_together(export_of
             assert (row["note"], row["facets"]) == ("mean over 3 items", "arm × user × rater × item")
 
 
-def test_decision_study_of_rated_arms_counts_one_of_the_two_for_single_items(export_of: ExportOf) -> None:
-    table = by_raters(table_of(export_of(judged(FOUR))))
-    rows = table[(table["statistic"] == "phi_users_raters") & (table["item"] == "item1")]
-    pairs = set(zip(rows["k"], rows["k_raters"], strict=True))
-    assert pairs == {(users, 3) for users in (*USERS, 8)} | {(8, raters) for raters in NUMBERS}
-    found = components_of_complete(FOUR[..., 1], OF_ARMS).coefficient({"user": 8, "rater": 2}, absolute=True)
-    assert rows[rows["k_raters"] == 2]["estimate"].tolist() == [pytest.approx(found.estimate)]
-
-
 def test_decision_study_of_rated_arms_tells_what_comes_out_below_0(export_of: ExportOf) -> None:
     row = one(by_raters(table_of(export_of(judged(FOUR)))), "variance_user", None, "*")
     assert row["estimate"] == pytest.approx(components_of_complete(FOUR, OF_ARMS).variances["user",])
@@ -331,9 +322,7 @@ def test_decision_study_of_rated_arms_whose_raters_had_users_of_their_own_says_w
 ) -> None:
     own = np.repeat(np.eye(2), 4, axis=0)[np.newaxis, :, :, np.newaxis] == 1
     table = by_raters(table_of(export_of(judged(np.where(own, FOUR[:, :, :2], np.nan)))))
-    assert table[["item", "statistic"]].to_numpy().tolist() == [
-        [item, "variance_arm"] for item in ("item0", "item1", "item2", "*")
-    ]
+    assert table[["item", "statistic"]].to_numpy().tolist() == [["*", "variance_arm"]]
     assert set(table["note"]) == {"estimate, low, high: the facets cannot be told from each other"}
 
 
@@ -356,10 +345,8 @@ def test_decision_study_names_the_facets_of_each_row(export_of: ExportOf) -> Non
     """Which tells apart the same statistic of two studies."""
     table = table_of(export_of(judged(FOUR)))
     assert list(dict.fromkeys(table["facets"])) == [
-        "conversation × rater",
         "conversation × rater × item",
         "arm × user",
-        "arm × user × rater",
         "arm × user × rater × item",
     ]
     assert not table.duplicated(["facets", "instrument", "item", "statistic", "k", "k_raters"]).any()

@@ -5,12 +5,9 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
-from studies.analysis import analyse
-from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.frames import load
-from studies.analysis.tables.experts import COLUMNS, SHORT, expert_table, latex, printed_table
+from studies.analysis import analyse, compute, load
+from studies.analysis.reporting.sections.experts import SHORT, latex, printed_table
 from studies.instruments.loading import load as instrument
-from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 
@@ -41,26 +38,23 @@ def rating(counsellor: int, scale: str, item: str, score: int, arm: str = "Cpsyc
     return about | {"arm": arm, "instrument": scale, "item": item, "score": score}
 
 
-def table_of(folder: Path) -> pd.DataFrame:
-    rows = [row for _, found in expert_table(load(folder), Bootstrap(5, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+def printed(folder: Path, instrument: str = "emoharbor_10") -> pd.DataFrame:
+    """Return the table of an instrument, from arms.csv."""
+    arms = compute(load(folder), tables=["arms"], bootstrap=5, seed=1)["arms"]
+    rows = arms[(arms["instrument"] == instrument) & (arms["raters"] == "expert") & (arms["item"] != "*")]
+    return printed_table(rows, instrument)
 
 
 def test_expert_table_is_the_papers_by_key_and_not_by_place(export_of: ExportOf) -> None:
-    table = table_of(export_of(table_3()))
-    shown = printed_table(table[table["instrument"] == "emoharbor_10"])
+    shown = printed(export_of(table_3()))
     assert list(shown.columns) == HEAD
     assert shown.iloc[0].tolist() == ["Cpsycounx", *CPSYCOUNX]
-    help_ = table.set_index("item").loc["problem_resolution"]
-    assert help_[["short", "n", "mean", "lowest", "highest"]].tolist() == ["Help.", 3, 2.0, 2.0, 2.0]
 
 
 def test_expert_table_keeps_the_four_dimensions_apart(export_of: ExportOf) -> None:
-    table = table_of(export_of(table_3()))
-    four = printed_table(table[table["instrument"] == "worst_case_4"])
+    four = printed(export_of(table_3()), "worst_case_4")
     assert list(four.columns) == ["Model", "DEU", "GE", "BES", "AGS"]
     assert four.iloc[0].tolist() == ["Cpsycounx", "3.00", "3.00", "3.00", "3.00"]
-    assert table.query("instrument == 'worst_case_4'")["note"].tolist() == ["sd: one counsellor"] * 4
 
 
 def test_short_names_are_of_all_items_of_the_instruments() -> None:
@@ -68,25 +62,14 @@ def test_short_names_are_of_all_items_of_the_instruments() -> None:
         assert {item.key for item in instrument(scale).items} == set(names)
 
 
-def test_expert_table_takes_final_ratings_of_experts_alone(export_of: ExportOf) -> None:
-    about = rating(1, "emoharbor_10", "safety", 5)
-    rows = [about, about | {"moment": "checkpoint", "turn": 5, "score": 1}, about | {"rater_kind": "judge", "score": 1}]
-    rows += [rating(2, "emoharbor_10", "safety", 4, arm=""), rating(2, "emoharbor_10", "safety", 2, arm="B")]
-    table = table_of(export_of(rows))
-    assert table[["arm", "n", "mean"]].to_numpy().tolist() == [["B", 1, 2.0], ["Cpsycounx", 1, 5.0]]
-
-
-def test_expert_table_says_where_nobody_rated_an_item(export_of: ExportOf) -> None:
+def test_expert_table_has_a_dash_where_nobody_rated_an_item(export_of: ExportOf) -> None:
     rows = [rating(1, "emoharbor_10", "safety", 5), rating(1, "emoharbor_10", "empathetic", 4, arm="B")]
-    table = table_of(export_of(rows))
-    gap = table[(table["arm"] == "B") & (table["item"] == "safety")].iloc[0]
-    assert (gap["n"], gap["note"]) == (0, "mean, sd, lowest, highest: no counsellor rated it")
-    assert printed_table(table).iloc[0].tolist() == ["B", "4.00", "–"]
+    assert printed(export_of(rows)).iloc[0].tolist() == ["B", "4.00", "–"]
 
 
 def test_latex_can_be_copied_and_escapes_names(export_of: ExportOf) -> None:
     rows = [rating(1, "emoharbor_10", "safety", 5, arm="A_1 & co")]
-    assert latex(printed_table(table_of(export_of(rows)))).splitlines() == [
+    assert latex(printed(export_of(rows))).splitlines() == [
         r"\begin{tabular}{lc}",
         r"\toprule",
         r"Model & Safe. \\",
@@ -102,11 +85,11 @@ def test_report_shows_both_tables_in_the_papers_layout(export_of: ExportOf, tmp_
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     heads = "".join(f'<th scope="col">{name}</th>' for name in HEAD)
     assert heads in report
-    assert "1 systems, each rated by 3 counsellors." in report
+    assert "1 systems, each rated in 3 conversations." in report
     assert r"Cpsycounx &amp; 1.33 &amp; 1.33" in report
 
 
-@pytest.mark.parametrize("name", ["expert_table", "rater_effects", "quality", "sensitivity"])
+@pytest.mark.parametrize("name", ["rater_effects", "sensitivity"])
 def test_report_says_where_there_is_nothing(name: str, export_of: ExportOf, tmp_path: Path) -> None:
     analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=5)
     assert f"rows of {name}.csv" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

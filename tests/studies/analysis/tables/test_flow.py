@@ -93,6 +93,7 @@ def test_flow_counts_people_in_the_order_of_the_study(folder: Path) -> None:
         ("active", 1),
         ("held", 0),
         ("stopped", 0),
+        ("ended", 0),
         ("timed_out", 0),
         ("withdrawn", 1),
         ("excluded", 1),
@@ -108,7 +109,7 @@ def test_flow_accounts_for_everybody_who_arrived(folder: Path) -> None:
         people[stage] for stage in ("screened_out", "in_review", "declined", "screened_in")
     )
     assert people["screened_in"] == sum(
-        people[stage] for stage in ("completed", "active", "held", "stopped", "timed_out", "withdrawn")
+        people[stage] for stage in ("completed", "active", "held", "stopped", "ended", "timed_out", "withdrawn")
     )
 
 

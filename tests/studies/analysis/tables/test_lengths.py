@@ -1,4 +1,4 @@
-"""lengths.csv against pandas and scipy on a small made-up study."""
+"""The replies' rows of costs.csv against pandas and scipy on a small made-up study."""
 
 import csv
 import json
@@ -14,7 +14,8 @@ from scipy.stats import bootstrap  # noqa: TID253
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.lengths import COLUMNS, MEASURES, reply_lengths
+from studies.analysis.tables.costs import COLUMNS
+from studies.analysis.tables.lengths import MEASURES, reply_lengths
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
 
@@ -79,7 +80,7 @@ def test_lengths_are_what_pandas_computes_for_each_arm_language_and_measure(fold
     grouped = by_pandas(folder).groupby(["arm", "language"])
     assert table.index.tolist() == [(*of, measure) for of in grouped.groups for measure in MEASURES]
     for measure in MEASURES:
-        expected = grouped[measure].agg(estimate="mean", sd="std", median="median", n="count")
+        expected = grouped[measure].agg(estimate="mean", sd="std", n="count")
         found = table.xs(measure, level="measure")
         pd.testing.assert_frame_equal(found[list(expected)], expected, check_names=False)
     assert table["clusters"].groupby("language").unique().map(list).to_dict() == {"en": [8], "zh": [4]}
@@ -128,11 +129,11 @@ def test_what_was_not_measured_is_left_out_and_not_zero(export_of: ExportOf) -> 
     assert table["n"].to_dict() == dict(zip(MEASURES, [2, 0, 1, 2, 0], strict=True))
     assert table.loc["total_seconds", "estimate"] == 1.5
     assert table.loc["masked_share", "estimate"] == 0.5
-    nothing = "estimate, low, high, sd, median: turns.csv says it of no reply"
+    nothing = "estimate, low, high, sd: turns.csv says it of no reply"
     unknown = "the language is not known, there may be several"
     assert table.loc["first_token_seconds", "note"] == f"{nothing}; {unknown}"
     assert table.loc["total_seconds", "note"] == f"sd: one reply; low, high: fewer than two clusters; {unknown}"
-    assert table.loc["names_itself_share", ["estimate", "low", "high", "sd", "median"]].isna().all()
+    assert table.loc["names_itself_share", ["estimate", "low", "high", "sd"]].isna().all()
 
 
 def test_equal_values_and_one_cluster_have_no_interval(export_of: ExportOf) -> None:
@@ -161,10 +162,10 @@ def test_without_turns_every_arm_says_why_nothing_could_be_computed(export_of: E
     folder = export_of([{"conversation": f"C{arm}", "arm": arm, "score": 3} for arm in "ba"])
     table = table_of(folder)
     assert table[["arm", "measure"]].to_numpy().tolist() == [[arm, measure] for arm in "ab" for measure in MEASURES]
-    assert table[["estimate", "low", "high", "sd", "median"]].isna().all(axis=None)
-    assert set(table["note"]) == {"estimate, low, high, sd, median: there is no turns.csv"}
+    assert table[["estimate", "low", "high", "sd"]].isna().all(axis=None)
+    assert set(table["note"]) == {"estimate, low, high, sd: there is no turns.csv"}
     files = analyse(folder, tmp_path / "out", bootstrap=20).files
-    assert [name for name in files if "lengths" in name] == ["lengths.csv"]
+    assert not [name for name in files if "lengths" in name]
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     assert "There is no turns.csv, so nothing is known about the replies." in page.text
 
@@ -191,7 +192,7 @@ def test_turns_are_among_the_files_that_were_read(folder: Path, tmp_path: Path) 
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     assert results["files"]["turns.csv"]["rows"] == 288
     assert "turns.csv" not in results["absent"]
-    assert len(results["tables"]["lengths"]) == 20
+    assert len([row for row in results["tables"]["costs"] if row["purpose"] == "reply_shown"]) == 20
 
 
 def test_report_tells_length_speed_and_how_often_a_model_named_itself(folder: Path, tmp_path: Path) -> None:

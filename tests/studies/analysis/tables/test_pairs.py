@@ -1,4 +1,4 @@
-"""pairwise.csv and bradley_terry.csv from made-up verdicts, whose truth is known."""
+"""pairwise.csv from made-up verdicts, whose truth is known."""
 
 import csv
 import json
@@ -16,8 +16,9 @@ from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.language import speaking
-from studies.analysis.reporting.naming import contestant_name
-from studies.analysis.tables.pairs import BRADLEY_TERRY, PAIRWISE, pairwise, strengths
+from studies.analysis.reporting.naming import contestant_name, raters_name
+from studies.analysis.tables.pairs import COLUMNS as PAIRWISE
+from studies.analysis.tables.pairs import pairwise
 from studies.analysis.tables.verdicts import read_verdicts
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
@@ -25,7 +26,7 @@ from tests.studies.analysis.test_run import Page
 ExportOf = Callable[[Any], Path]
 COLUMNS = (
     "pair,conversation_a,conversation_b,rater,rater_kind,question,shown_first,verdict,reason,instrument,plan,"
-    "judged_at,turn_a,turn_b,arm_a,arm_b"
+    "judged_at,turn_a,turn_b,arm_a,arm_b,role"
 )
 CONVERSATIONS = "conversation,participant,arm,condition,seeker_kind,profile,valid,setup"
 PLANTED = {"amber": 1.0, "birch": 0.2, "cedar": -0.3, "delta": -0.9}
@@ -80,9 +81,12 @@ def exported(export_of: ExportOf, rows: Rows, chats: Rows | None = None) -> Path
 
 
 def tables_of(folder: Path, replicates: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
-    export, bootstrap = load(folder), Bootstrap(replicates, 1)
-    found = [[row for _, rows in part(export, bootstrap) for row in rows] for part in (pairwise, strengths)]
-    return frame_of(found[0], PAIRWISE), frame_of(found[1], BRADLEY_TERRY)
+    """Return the contests of two, and the contestants against all others."""
+    rows = [row for _, found in pairwise(load(folder), Bootstrap(replicates, 1)) for row in found]
+    table = frame_of(rows, PAIRWISE)
+    against_all = table["contestant_b"] == "*"
+    contests, scale = table[~against_all], table[against_all].rename(columns={"contestant_a": "contestant"})
+    return contests.reset_index(drop=True), scale.reset_index(drop=True)
 
 
 def test_planted_strengths_lie_in_their_intervals(export_of: ExportOf) -> None:
@@ -90,7 +94,7 @@ def test_planted_strengths_lie_in_their_intervals(export_of: ExportOf) -> None:
     scale = scale.set_index("contestant")
     assert scale["strength"].to_dict() == pytest.approx(PLANTED, abs=0.25)
     for name, planted in PLANTED.items():
-        assert scale.at[name, "low"] < planted < scale.at[name, "high"]
+        assert scale.at[name, "strength_low"] < planted < scale.at[name, "strength_high"]
     assert scale["rank"].to_dict() == {"amber": 1, "birch": 2, "cedar": 3, "delta": 4}
     assert scale["n"].to_dict() == dict.fromkeys(PLANTED, 150 * 3 * 2)
     assert set(scale["method"]) == {"percentile pigeonhole bootstrap (raters × participants)"}
@@ -122,6 +126,30 @@ def test_shares_are_counted_and_the_sign_test_counts_each_participant_once(expor
         assert row["p"] == pytest.approx(binomtest(wins, decided).pvalue)
     assert (table["p_holm"] >= table["p"]).all()
     assert table["p_holm"].min() == pytest.approx(6 * table["p"].min())
+
+
+def test_judges_of_two_roles_are_never_pooled(export_of: ExportOf) -> None:
+    rows = [
+        verdict(f"{n}{judge}", f"C{n}amber", f"C{n}birch", said, rater=judge, rater_kind="judge", role=role)
+        for n in range(6)
+        for judge, role, said in (("own", "seeker", "a"), ("old", "", "a"), ("outer", "third_person", "b"))
+    ]
+    table, scale = tables_of(exported(export_of, rows))
+    found = table.set_index("raters")
+    assert found["role"].to_dict() == {"judge": "seeker", "judge::third_person": "third_person"}
+    assert found["win"].to_dict() == {"judge": 1.0, "judge::third_person": 0.0}
+    assert found["n"].to_dict() == {"judge": 12, "judge::third_person": 6}
+    assert set(scale["role"]) == {"seeker", "third_person"}
+    assert raters_name("judge::third_person") == "judges (by the third-person rubric)"
+
+
+def test_judge_with_two_roles_in_pairs_is_refused(export_of: ExportOf) -> None:
+    rows = [
+        verdict(f"{n}", f"C{n}amber", f"C{n}birch", "a", rater="gpt", rater_kind="judge", role=role)
+        for n, role in enumerate(("seeker", "evaluator"))
+    ]
+    with pytest.raises(AnalysisError, match="role: the judge gpt has two roles, seeker and evaluator"):
+        tables_of(exported(export_of, rows))
 
 
 def test_interval_of_a_share_is_about_that_of_independent_verdicts_where_they_are(export_of: ExportOf) -> None:
@@ -201,6 +229,19 @@ def test_relabelling_the_arms_relabels_the_results(export_of: ExportOf) -> None:
     assert table.iloc[0][["contestant_a", "contestant_b"]].tolist() == ["willow", "xenon"]
 
 
+def test_a_contestant_against_all_others_has_the_shares_of_its_verdicts(export_of: ExportOf) -> None:
+    rows = simulated(people=10)
+    _, scale = tables_of(exported(export_of, rows))
+    for row in scale.to_dict("records"):
+        name, won = row["contestant"], 0
+        for one in rows:
+            sides = {side: one[f"conversation_{side}"].lstrip("C0123456789") for side in "ab"}
+            won += any(sides[side] == name and one["verdict"] == side for side in "ab")
+        assert row["n"] == 10 * 3 * 2
+        assert row["win"] == pytest.approx(won / row["n"])
+        assert row["win"] + row["tie"] + row["loss"] == pytest.approx(1)
+
+
 def test_ties_count_as_half_a_win_for_either(export_of: ExportOf) -> None:
     said = ["tie"] * 6 + ["a"] * 6
     rows = [verdict(f"{n}", f"C{n}amber", f"C{n}birch", one, rater=f"R{n % 4}") for n, one in enumerate(said)]
@@ -223,8 +264,8 @@ def test_contestants_that_nothing_connects_have_no_strength_but_a_reason(
 ) -> None:
     rows = [verdict(f"{n}{a}", f"C{n}{a}", f"C{n}{b}", "a") for a, b in met for n in range(4)]
     table, scale = tables_of(exported(export_of, rows))
-    assert scale[["strength", "low", "high", "rank"]].isna().all(axis=None)
-    assert set(scale["note"]) == {f"strength, low, high, rank: {reason}"}
+    assert scale[["strength", "strength_low", "strength_high", "rank"]].isna().all(axis=None)
+    assert scale["note"].str.contains(f"strength, rank: {reason}", regex=False).all()
     assert set(table["win"]) == {1.0}
     interval = binomtest(4, 4).proportion_ci(method="wilson")
     assert table[["win_low", "win_high"]].iloc[0].tolist() == pytest.approx([interval.low, interval.high])
@@ -236,7 +277,7 @@ def test_strength_that_few_resamples_have_gets_no_interval(export_of: ExportOf) 
     rows = [verdict(f"{n}", f"C{n}amber", f"C{n}birch", one) for n, one in enumerate(said)]
     _, scale = tables_of(exported(export_of, rows))
     assert scale["strength"].notna().all()
-    assert scale["low"].isna().all()
+    assert scale["strength_low"].isna().all()
     assert scale["note"].str.contains("of 300 resamples have no finite strengths").all()
 
 
@@ -327,12 +368,12 @@ def test_seekers_of_an_ablation_are_contestants_beside_the_whole_ones(export_of:
         assert contestant_name("simulated average (one agent)") == "simulated seekers, average (one agent)"
 
 
-def test_without_pairs_both_tables_are_empty_and_the_report_says_so(export_of: ExportOf, tmp_path: Path) -> None:
+def test_without_pairs_the_table_is_empty_and_the_report_says_so(export_of: ExportOf, tmp_path: Path) -> None:
     folder = export_of([{"conversation": "C", "arm": "a", "score": 3}])
     summary = analyse(folder, tmp_path / "out", bootstrap=20)
-    assert (summary.rows["pairwise"], summary.rows["bradley_terry"]) == (0, 0)
+    assert summary.rows["pairwise"] == 0
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
-    assert text.count("No pair of different arms or seekers was compared.") == 2
+    assert text.count("No pair of different arms or seekers was compared.") == 1
 
 
 def test_report_shows_the_strengths_and_who_won(export_of: ExportOf, tmp_path: Path) -> None:
@@ -344,7 +385,7 @@ def test_report_shows_the_strengths_and_who_won(export_of: ExportOf, tmp_path: P
     assert "Side-by-side preferences" in page.text
     assert "Side by side, as preferred by reviewers, own: strengths with 95\u00a0% intervals" in page.text
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
-    assert (len(results["tables"]["pairwise"]), len(results["tables"]["bradley_terry"])) == (12, 8)
+    assert len(results["tables"]["pairwise"]) == 12 + 8
     assert "pairs.csv" in results["files"]
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.people import COLUMNS, FOLLOWS, SMALL, hidden_levels, people
+from studies.analysis.tables.people import COLUMNS, people
+from studies.analysis.tables.person_answers import FOLLOWS, SMALL, hidden_levels
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
 

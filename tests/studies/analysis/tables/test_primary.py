@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd  # noqa: TID253
 import pytest
 
@@ -19,6 +20,11 @@ DECLARED = {"version": 1, "declared_at": "2026-01-04T09:00:00Z", "before_first_a
 STRATEGIES = USUAL | DECLARED | {"strategies": ["standard", "user_aware"], "judge": "J"}
 ARMS = USUAL | DECLARED | {"arms": ["a", "b"], "seekers": "person", "condition": ""}
 NUMBERS = ["low", "high", "p", "n", "clusters"]
+
+
+def primary_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Without sensitivity analyses."""
+    return table[table["analysis"] == "primary"].reset_index(drop=True)
 
 
 def declaring(folder: Path, *primary: dict[str, Any]) -> Path:
@@ -43,7 +49,7 @@ def folder(export_of: ExportOf) -> Path:
 def test_columns_are_those_of_the_contract() -> None:
     promised = (
         "contrast,table,raters,judge,instrument,item,moment,a,b,estimate,low,high,p,p_holm,n,clusters,note,method,"
-        "seekers,condition,version,declared_at"
+        "seekers,condition,version,declared_at,analysis"
     )
     assert promised.split(",") == COLUMNS
 
@@ -51,7 +57,7 @@ def test_columns_are_those_of_the_contract() -> None:
 def test_rows_are_those_of_the_tables_they_point_to(folder: Path) -> None:
     export = load(declaring(folder, STRATEGIES, ARMS | {"item": "*"}))
     tables = compute(export, tables=["primary", "strategy_tests", "arm_pairs"], bootstrap=200, seed=1)
-    of_strategies, of_arms = (row for _, row in tables["primary"].iterrows())
+    of_strategies, of_arms, sensitivity = (row for _, row in tables["primary"].iterrows())
     tests, pairs = tables["strategy_tests"], tables["arm_pairs"]
     [test] = tests[(tests["human"] == "seeker") & (tests["item"] == "care")].to_dict("records")
     [pair] = pairs[(pairs["raters"] == "seeker") & (pairs["item"] == "*")].to_dict("records")
@@ -62,7 +68,10 @@ def test_rows_are_those_of_the_tables_they_point_to(folder: Path) -> None:
     assert of_strategies[NUMBERS].tolist() == [test[name] for name in NUMBERS]
     assert of_arms[["table", "judge", "a", "b"]].tolist() == ["arm_pairs", "", pair["arm_a"], pair["arm_b"]]
     assert of_arms["estimate"] == pair["difference"]
-    assert of_arms[NUMBERS].tolist() == [pair[name] for name in ("low", "high", "wilcoxon_p", "n", "clusters")]
+    assert of_arms[NUMBERS].tolist() == [pair[name] for name in ("low", "high", "p", "n", "clusters")]
+    assert sensitivity["p"] == pair["wilcoxon_p"]
+    assert (sensitivity["contrast"], sensitivity["analysis"]) == (of_arms["contrast"], "sensitivity")
+    assert np.isnan(sensitivity["p_holm"])
     for row, found in ((of_strategies, test), (of_arms, pair)):
         assert (row["note"], row["method"]) == (found["note"], found["method"])
 
@@ -76,10 +85,11 @@ def test_estimate_is_a_minus_b(folder: Path) -> None:
 
 
 def test_holm_is_over_what_was_declared(folder: Path) -> None:
-    table = table_of(declaring(folder, STRATEGIES, ARMS))
+    table = primary_of(table_of(declaring(folder, STRATEGIES, ARMS)))
     small, large = sorted(table["p"])
     assert sorted(table["p_holm"]) == pytest.approx(sorted([min(1, 2 * small), max(min(1, 2 * small), large)]))
-    assert table_of(declaring(folder, ARMS))["p_holm"].tolist() == table_of(declaring(folder, ARMS))["p"].tolist()
+    alone = primary_of(table_of(declaring(folder, ARMS)))
+    assert alone["p_holm"].tolist() == alone["p"].tolist()
 
 
 def test_a_contrast_without_data_is_told_and_counts_in_the_family(folder: Path) -> None:
@@ -107,13 +117,13 @@ def test_a_contrast_of_what_is_not_there_says_what(folder: Path, declared: dict[
 
 
 def test_only_the_seekers_that_were_declared_count(folder: Path) -> None:
-    table = table_of(declaring(folder, ARMS | {"raters": "reviewer"}, ARMS | {"seekers": "counsellor"}))
+    table = primary_of(table_of(declaring(folder, ARMS | {"raters": "reviewer"}, ARMS | {"seekers": "counsellor"})))
     assert table["estimate"].notna().tolist() == [True, False]
 
 
 def test_a_late_contrast_is_noted_and_one_that_was_taken_back_is_left_out(folder: Path) -> None:
     table = table_of(declaring(folder, ARMS | {"before_first_answer": False}, STRATEGIES | {"withdrawn_in": 2}))
-    assert table["table"].tolist() == ["arm_pairs"]
+    assert table[["table", "analysis"]].to_numpy().tolist() == [["arm_pairs", "primary"], ["arm_pairs", "sensitivity"]]
     assert table["note"][0].endswith("; declared after the first answer")
 
 

@@ -155,7 +155,9 @@ def chats(arms: Iterable[str], models: Iterable[str] | None = None) -> list[dict
 
 
 def test_slope_on_length_is_within_arms(export_of: ExportOf) -> None:
-    """Within both arms half a point for 100 characters; the arm with the long replies is the worse one."""
+    """Within both arms half a point for 100 characters, which is the standard deviation there; the arm with the long
+    replies is the worse one.
+    """
     lengths = (100, 200, 300, 600, 700, 800)
     folder = export_of(judged("j", (3, 3.5, 4, 1, 1.5, 2)))
     write(folder, "conversations.csv", chats("aaabbb"))
@@ -174,7 +176,9 @@ def test_slope_is_that_of_a_fit_with_a_mean_for_each_arm(export_of: ExportOf) ->
     write(folder, "conversations.csv", chats(arms))
     replies = [{"conversation": f"C{n}", "role": "supporter", "text": "x" * length} for n, length in enumerate(lengths)]
     found = row(rows_of(write(folder, "turns.csv", replies)), "length")
-    design = np.column_stack([lengths / 100, *(arms == arm for arm in "abc")]).astype(float)
+    from_means = lengths - np.array([lengths[arms == arm].mean() for arm in arms])
+    spread = np.sqrt((from_means**2).sum() / (40 - 3))
+    design = np.column_stack([lengths / spread, *(arms == arm for arm in "abc")]).astype(float)
     assert found["estimate"] == pytest.approx(np.linalg.lstsq(design, scores, rcond=None)[0][0])
 
 

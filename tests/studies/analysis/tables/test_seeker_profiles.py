@@ -10,8 +10,9 @@ import pytest
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.people import SMALL
-from studies.analysis.tables.seeker_profiles import COLUMNS, OTHERS, seeker_profiles
+from studies.analysis.tables.people import COLUMNS
+from studies.analysis.tables.person_answers import SMALL
+from studies.analysis.tables.seeker_profiles import OTHERS, seeker_profiles
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
 
@@ -54,10 +55,10 @@ def with_people(export_of: ExportOf, answers: Mapping[str, Iterable[str]], instr
 
 
 def shown(table: pd.DataFrame, characteristic: str, **of: str) -> dict[str, Any]:
-    rows = table[(table["characteristic"] == characteristic) & (table["value"] != "")]
+    rows = table[(table["item"] == characteristic) & (table["level"] != "")]
     for name, value in of.items():
         rows = rows[rows[name] == value]
-    return rows.set_index("value")["count"].to_dict()
+    return rows.set_index("level")["count"].to_dict()
 
 
 def test_profiles_are_counted_with_ages_in_bands_of_ten_years(export_of: ExportOf) -> None:
@@ -65,15 +66,15 @@ def test_profiles_are_counted_with_ages_in_bands_of_ten_years(export_of: ExportO
     table = table_of(with_profiles(export_of, [{"gender": gender, "age": age} for gender, age in told]))
     assert shown(table, "gender") == {"man": 1, "woman": 2}
     assert shown(table, "age") == {"10–19": 1, "20–29": 1, "30–39": 0, "40–49": 1}
-    mean = table[(table["characteristic"] == "age") & (table["value"] == "")].iloc[0]
+    mean = table[(table["item"] == "age") & (table["level"] == "")].iloc[0]
     assert (mean["n"], mean["mean"]) == (3, pytest.approx(80 / 3))
     assert table["n"].tolist() == [3] * len(table)
-    assert set(table["seekers"]) == {"simulated"}
+    assert set(table["track"]) == {"simulated"}
 
 
 def test_big_five_are_means_and_a_single_profile_has_no_spread(export_of: ExportOf) -> None:
     profiles = [{"openness": 2, "neuroticism": 1}, {"openness": 4, "neuroticism": ""}]
-    table = table_of(with_profiles(export_of, profiles)).set_index("characteristic")
+    table = table_of(with_profiles(export_of, profiles)).set_index("item")
     assert table.loc["openness", ["n", "mean"]].tolist() == [2, 3]
     assert table.loc["openness", "sd"] == pytest.approx(2**0.5)
     assert table.loc["neuroticism", "note"] == "sd: one profile"
@@ -98,40 +99,22 @@ def test_profiles_made_of_answers_count_as_people(export_of: ExportOf) -> None:
 
 
 def test_rare_answers_of_people_are_merged_with_a_note(export_of: ExportOf) -> None:
-    table = table_of(with_people(export_of, {"gender": ["woman"] * 8 + ["man"] * 3 + ["non_binary"] * 2}))
-    assert shown(table, "gender") == {"woman": 8, OTHERS: 5}
-    merged = table.set_index("value").loc[OTHERS]
+    table = table_of(with_people(export_of, {"topic": ["work"] * 8 + ["loss"] * 3 + ["family"] * 2}))
+    assert shown(table, "topic") == {"work": 8, OTHERS: 5}
+    merged = table.set_index("level").loc[OTHERS]
     assert (merged["n"], merged["share"], merged["note"]) == (13, pytest.approx(5 / 13), MERGED)
 
 
 def test_fewer_than_five_people_are_not_counted(export_of: ExportOf) -> None:
     [row] = table_of(with_people(export_of, {"topic": ["work"] * 2 + ["loss"] * 2})).to_dict("records")
-    assert (row["characteristic"], row["value"], row["n"]) == ("problem_category", OTHERS, 4)
+    assert (row["item"], row["level"], row["n"]) == ("topic", OTHERS, 4)
     assert pd.isna(row["count"])
     assert row["note"] == f"count, share: {SMALL}"
 
 
-def test_years_are_put_into_bands_where_no_band_was_asked_for(export_of: ExportOf) -> None:
-    years = [str(year) for year in (20, 21, 22, 23, 29, 30, 31, 32, 33, 39, 70)]
-    table = table_of(with_people(export_of, {"age": years}, "screening"))
-    assert shown(table, "age") == {"30–39": 5, OTHERS: 6}
-
-
-def test_big_five_of_people_come_from_one_questionnaire(export_of: ExportOf) -> None:
-    folder = with_people(export_of, {"gender": ["woman"] * 6})
-    of = {"conversation": "", "scale": "E"}
-    scores = [of | {"participant": f"P{n}", "instrument": "mini_ipip", "score": n} for n in range(7)]
-    scores.append(of | {"participant": "P1", "instrument": "ipip_bfm_50", "score": 5})
-    scores += [of | {"participant": f"P{n}", "instrument": "mini_ipip", "scale": "N", "score": 3} for n in (1, 2)]
-    write_table(folder, "scales", scores)
-    table = table_of(folder).set_index("characteristic")
-    assert table.loc["extraversion", ["n", "mean"]].tolist() == [6, 3.5]
-    assert table.loc["neuroticism", "note"] == f"mean, sd: {SMALL}"
-
-
 def test_an_older_export_has_no_rows_of_what_it_lacks(export_of: ExportOf) -> None:
     folder = with_profiles(export_of, [{"gender": "man"}])
-    assert set(table_of(folder)["characteristic"]) == {"gender"}
+    assert set(table_of(folder)["item"]) == {"gender"}
     (folder / "profiles.csv").unlink()
     assert table_of(folder).empty
 

@@ -125,13 +125,13 @@ def test_separation_of_arms_that_nobody_met_both_is_undefined(export_of: ExportO
 def test_r_has_the_interval_of_the_agreement_and_people_have_an_icc(export_of: ExportOf) -> None:
     folder = export_of(six_people())
     table = table_of(folder)
-    assert set(table["sample"]) == {"", "all"}  # nothing is left out, flagged or an incident
+    assert set(table["sample"]) == {"all"}  # nothing is left out, flagged or an incident
     found = table[(table["sample"] == "all") & (table["statistic"] == "pearson")]
     whole = rows_of(agreement, folder)
     keys = ["judge", "strategy", "human", "item"]
     both = found.merge(whole[~whole["human"].str.contains(":")], on=keys)
     assert len(both) == len(found) == 8
-    for ours, theirs in (("estimate", "pearson_y"), ("low", "pearson_low"), ("high", "pearson_high")):
+    for ours, theirs in (("estimate", "pearson"), ("low", "pearson_low"), ("high", "pearson_high")):
         assert both[ours].tolist() == pytest.approx(both[theirs].tolist(), nan_ok=True)
     assert both["clusters_x"].tolist() == both["clusters_y"].tolist()
     icc = table[table["statistic"] == "icc_1_1"]
@@ -156,7 +156,7 @@ def test_icc_of_independent_conversations_has_the_interval_by_f(export_of: Expor
     assert set(icc["method"]) == {"F"}
 
 
-def test_judge_all_of_whose_conversations_were_left_out_has_an_empty_row(export_of: ExportOf) -> None:
+def test_judge_all_of_whose_conversations_were_left_out_has_a_row_of_the_sample_with_them(export_of: ExportOf) -> None:
     """As the conversations of a simulation that was held anew."""
     ratings, chats = [], []
     for person in range(6):
@@ -167,10 +167,9 @@ def test_judge_all_of_whose_conversations_were_left_out_has_an_empty_row(export_
     ratings.append(of | {"conversation": "N", "participant": "N", "rater": "N", "score": 3})
     folder = export_of(ratings)
     write_table(folder, "conversations", chats)
-    [row] = table_of(folder)[lambda found: (found["judge"] == "J") & (found["sample"] == "")].to_dict("records")
-    assert (row["n"], row["clusters"], row["n_with_left_out"]) == (0, 0, 6)
-    assert pd.isna(row["pearson"])
-    assert row["pearson_with_left_out"] == pytest.approx(1)
+    [row] = table_of(folder)[lambda found: found["judge"] == "J"].to_dict("records")
+    assert (row["sample"], row["n"], row["clusters"]) == ("with_left_out", 6, 6)
+    assert row["estimate"] == pytest.approx(1)
 
 
 def test_estimates_that_a_sample_leaves_nothing_of_are_empty_with_the_reason(export_of: ExportOf) -> None:

@@ -12,7 +12,7 @@ from tests.amounts import choose
 from tests.studies.analysis.builders import write_export
 from tests.studies.analysis.measures.test_mixed import Terms, designs
 
-OF_RATERS = ("rater_effects", "reliability", "decision_study", "panels", "arms", "discrimination")
+OF_RATERS = ("rater_effects", "reliability", "arms", "discrimination")
 
 
 @pytest.mark.parametrize("kind", ["reviewer", "expert"])

@@ -93,10 +93,17 @@ def test_passages_and_candidates_are_told_as_they_stand():
             "memo": "Again.",
             "coder": "ada",
             "coded_at": passage.coded_at,
+            "redacted": False,
         }
     ]
     assert rows("candidate_dimensions", study) == [
-        {"participant": held.participation.code, "name": "Pacing", "definition": "Words.", "example": ""}
+        {
+            "participant": held.participation.code,
+            "name": "Pacing",
+            "definition": "Words.",
+            "example": "",
+            "redacted": False,
+        }
     ]
 
 

@@ -1,10 +1,11 @@
-"""What manifest.json tells of primary contrasts: which, since which version and when, and whether that was in time."""
+"""What manifest.json tells of primary contrasts (which, since which version, when, whether in time) and of epsilon."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from studies.design.alt_test_spec import AltTestSpec
 from studies.design.contrast_spec import ContrastSpec
 from studies.models import Protocol
 from studies.workbench.csv_cells import format_cell
@@ -108,3 +109,9 @@ def test_only_answers_that_are_exported_count_as_the_first(tmp_path: Path):
     factories.study(primary=(ARMS,))
     assert told(tmp_path / "out") == [("arms", 2, True, None)]
     assert manifest_in(tmp_path / "out")["first_answer_at"] is None
+
+
+def test_manifest_tells_epsilon_of_the_alternative_annotator_test(tmp_path: Path):
+    factories.study(alt_test=AltTestSpec(reviewer=0.05))
+    run_export(tmp_path / "out")
+    assert manifest_in(tmp_path / "out")["alt_test_epsilon"] == {"expert": 0.2, "reviewer": 0.05, "crowd": 0.1}

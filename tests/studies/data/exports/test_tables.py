@@ -1,18 +1,21 @@
 """What the rows of each table say, in how many queries, and about whom."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dialogue.models import Call, InnerState, SeekerFault
+from dialogue.models import Call, InnerState, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
-from studies.data.exports.columns import Filter, Table
+from dialogue.redaction import redact_message
+from studies.data.exports.columns import REDACTED, Filter, Table
+from studies.data.exports.masking import read_rows
 from studies.data.exports.tables import TABLES
-from studies.instruments.forms import AnswerValue
-from studies.instruments.loading import load
+from studies.instruments.forms import COMMENT, AnswerValue
+from studies.instruments.loading import instrument_ids, load
 from studies.models import Answer, Consent, Response, SeekerProfile, SelectionDecision, Study
 from studies.participation import progress
 from studies.participation.responses import rater_for, store_response
@@ -27,7 +30,8 @@ BY_NAME = {table.name: table for table in TABLES}
 
 def rows(name: str, study: Study, only: Filter = REAL) -> list[dict[str, Any]]:
     table = BY_NAME[name]
-    return [dict(zip([column.name for column in table.columns], row, strict=True)) for row in table.rows(study, only)]
+    names = [column.name for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in read_rows(table, study, only)]
 
 
 def test_participants_tell_status_order_and_consent():
@@ -68,6 +72,8 @@ def test_participants_tell_status_order_and_consent():
         "selection_score": None,
         "selection_decision": None,
         "selection_reason": None,
+        "amendment": 0,
+        "redacted": False,
     }
 
 
@@ -162,6 +168,7 @@ def test_conversations_tell_the_feelings_before_and_after():
         "holds_lifted": 0,
         "held_seconds": None,
         "opening": "",
+        "amendment": 0,
         "is_test": False,
     }
 
@@ -199,10 +206,50 @@ def test_turns_are_a_message_and_a_reply_where_there_is_one():
 
     code = run.conversation.code
     assert list(BY_NAME["turns"].rows(study, REAL)) == [
-        (code, 1, "seeker", "Hello", answered.created_at, *[None] * 7, "", "", None, 4000, 2500, 0, False),
-        (code, 1, "supporter", "Hi", None, 300, 900, 40, 7, 1, True, False, "", "", True, *[None] * 4),
-        (code, 2, "seeker", "Again", failed.created_at, *[None] * 4, 3, None, None, "timeout", "", *[None] * 5),
+        (code, 1, "seeker", "Hello", answered.created_at, *[None] * 7, "", False, "", None, 4000, 2500, 0, False),
+        (code, 1, "supporter", "Hi", None, 300, 900, 40, 7, 1, True, False, "", False, "", True, *[None] * 4),
+        (code, 2, "seeker", "Again", failed.created_at, *[None] * 4, 3, None, None, "timeout", False, "", *[None] * 5),
     ]
+
+
+@pytest.mark.parametrize("masks", [True, False])
+def test_turns_are_exported_without_what_identifies_where_the_study_says_so(masks):
+    study = factories.study(chat=replace(factories.demo_spec().chat, redact_exports=masks))
+    factories.run_with_turns(study, turns=[("I'm Yusuf, call 07700 900123.", "Good."), ("我叫王强。", "Hello, Yusuf.")])
+
+    told = [(row["text"], row["redacted"]) for row in rows("turns", study)]
+
+    as_written = ["I'm Yusuf, call 07700 900123.", "Good.", "我叫王强。", "Hello, Yusuf."]
+    masked = [("I'm [name], call [number].", True), ("Good.", False), ("我叫[称呼]。", True), ("Hello, [name].", True)]
+    assert told == (masked if masks else [(text, False) for text in as_written])
+    assert list(Turn.objects.values_list("text", flat=True)) == as_written[::2]
+
+
+def test_all_that_people_wrote_is_masked_where_the_study_says_so():
+    study = factories.study(chat=replace(factories.demo_spec().chat, redact_exports=True))
+    person = factories.person(study)
+    factories.rating(person, factories.run_with_turns(study, person))
+    Answer.objects.filter(item="safety").update(reason="Write to me: jo@example.org")
+    response = Response.objects.get()
+    Answer.objects.create(response=response, item=COMMENT, text="My name is Yusuf Demir.", position=9)
+
+    assert {(row["reason"], row["redacted"]) for row in rows("ratings", study) if row["redacted"]} == {
+        ("Write to me: [e-mail address]", True)
+    }
+    assert [(row["text"], row["redacted"]) for row in rows("answers", study)] == [("My name is [name].", True)]
+
+
+def test_every_table_with_words_of_people_says_what_was_masked():
+    with_words = [table for table in TABLES if any(column.in_words for column in table.columns)]
+    assert len(with_words) == 14
+    assert all(table.columns.count(REDACTED) == 1 for table in with_words)
+    assert not any(REDACTED in table.columns for table in TABLES if table not in with_words)
+
+
+def test_keys_of_options_and_countries_are_no_words_that_would_be_masked():
+    keys = {str(option.value) for name in instrument_ids() for item in load(name).items for option in item.options}
+    assert len(keys) > 50
+    assert {key for key in keys if redact_message(key)[0] != key} == set()
 
 
 def test_turns_of_an_import_say_neither_what_was_seen_nor_that_no_model_named_itself():
@@ -253,6 +300,7 @@ def test_ratings_say_who_what_and_about_whom():
             "seconds": 6.25,
             "reason": "",
             "item_position": 3,
+            "redacted": False,
             "role": "",
             "prompt": "",
         }
@@ -357,7 +405,7 @@ def test_states_and_calls_name_the_conversation():
         purpose="reply", conversation=run.conversation, turn=1, attempt=2, kind="scripted", model="m", status="ok"
     )
 
-    assert list(BY_NAME["states"].rows(study, REAL)) == [("E1", 1, "demo", "", "sad", "", 20.0)]
+    assert list(BY_NAME["states"].rows(study, REAL)) == [("E1", 1, "demo", "", "sad", "", 20.0, False)]
     assert list(BY_NAME["calls"].rows(study, REAL)) == [
         (call.pk, "reply", "m", "E1", 1, "ok", 2, None, None, None, None, None, "", 1, None, None, "", "", None, "")
     ]
@@ -373,8 +421,8 @@ def test_flags_tell_what_was_marked_and_what_was_taken_back():
 
     of = run.conversation.code, person.code, 2
     assert list(BY_NAME["flags"].rows(study, REAL)) == [
-        (*of, "harsh", "", "That is hard.", gone.flagged_at, gone.withdrawn_at),
-        (*of, "good", "Here it turned.", "That is hard.", stands.flagged_at, None),
+        (*of, "harsh", "", "That is hard.", gone.flagged_at, gone.withdrawn_at, False),
+        (*of, "good", "Here it turned.", "That is hard.", stands.flagged_at, None, False),
     ]
     assert BY_NAME["flags"].count(study, REAL) == 2
 
@@ -395,6 +443,7 @@ def fill(study: Study, *, people: int, is_test: bool = False) -> None:
         factories.flag(run)
         factories.interview(person)
         factories.decided(run)
+        factories.draw(person)
         SeekerFault.objects.create(conversation=run.conversation, turn=1, kind="repetition", source="rule")
         played = SeekerProfile.objects.create(study=study, key=f"p{run.pk}", language="en", content={}, origin="a.json")
         run.profile = played.key
@@ -438,3 +487,32 @@ def test_a_test_persons_rating_of_a_real_conversation_is_test_data():
 
     assert rows("ratings", study) == []
     assert len(rows("ratings", study, Filter(include_tests=True))) == 10
+
+
+def test_draws_tell_what_the_rule_was_told_and_which_strata_were_unknown():
+    study = factories.study()
+    person = factories.person(study, cards=["en01", "en02"])
+    strata = {"severity": {"level": None}, "extraversion": {"level": "low", "score": 1.5, "cuts": [2.0, 4.0]}}
+    drawn = factories.draw(person, strata=strata)
+    factories.draw(factories.person(study, is_test=True))
+
+    (row,) = rows("draws", study)
+
+    assert row == {
+        "participant": person.code,
+        "track": "participant",
+        "protocol_version": 1,
+        "number": 2,
+        "drawn_at": drawn.drawn_at,
+        "rule_version": 2,
+        "design": "williams",
+        "seed": 1,
+        "arms": "amber>birch",
+        "order": "amber>birch",
+        "cards": "en01>en02",
+        "strata": "extraversion=low; severity=unknown",
+        "candidates": "amber>birch",
+        "seen": '{"completed":{},"orders":{"amber>birch":2},"strata":{}}',
+        "rule": '{"arms":["amber","birch"],"design":"williams","per_person":2,"seed":1}',
+        "scores": '{"extraversion":{"cuts":[2.0,4.0],"level":"low","score":1.5},"severity":{"level":null}}',
+    }

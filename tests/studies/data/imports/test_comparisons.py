@@ -84,6 +84,17 @@ def test_import_again_adds_nothing_and_new_questions_join_their_comparison(study
     assert counted() == [0, 1, 1, 1, 2]
 
 
+def test_judge_has_one_role_also_across_files(study: Study, tmp_path: Path):
+    judged = ONE | {"rater": "gpt", "rater_kind": "judge", "role": "third_person", "prompt": "judge_pairs.en/1#ab"}
+    run_import(table(tmp_path, judged, judged | {"pair": "p2", "role": ""}))
+    assert list(Comparison.objects.values_list("role", "prompt").distinct()) == [
+        ("third_person", "judge_pairs.en/1#ab")
+    ]
+
+    told = faults(table(tmp_path, judged | {"pair": "p3", "role": "seeker"}))
+    assert told == ["2: role: the judge 'gpt' is 'third_person' elsewhere: give each role its own rater"]
+
+
 def test_import_finds_the_studys_own_people_and_conversations(study: Study, tmp_path: Path):
     person, reviewer = factories.person(study), factories.person(study, track="reviewer")
     run = factories.run_with_turns(study, person)
@@ -113,6 +124,8 @@ def test_import_finds_the_studys_own_people_and_conversations(study: Study, tmp_
         ({"turn_a": "0", "turn_b": "1"}, "turn_a: '0' is not a whole number from 1 on"),
         ({"turn_a": "1"}, "turn_b: a pair is of two replies or of two conversations: give both turns or none"),
         ({"instrument": "own"}, "instrument: there is no plan that it could be the instrument of"),
+        ({"role": "seeker"}, "role: 'seeker': only judges have one"),
+        ({"role": "judge", "rater_kind": "judge"}, "role: 'judge' is none of seeker, evaluator, third_person"),
     ],
 )  # fmt: skip
 def test_import_refuses_a_faulty_row(study: Study, tmp_path: Path, change: dict[str, str], wrong: str):
@@ -172,7 +185,7 @@ def test_import_takes_as_many_queries_for_three_as_for_one(
 ):
     for raters in ("a", "bcd"):
         path = table(tmp_path, *(ONE | {"rater": rater, "pair": f"p{rater}"} for rater in raters))
-        with django_assert_num_queries(18):
+        with django_assert_num_queries(20):
             import_pairs(study, path)
 
     assert Verdict.objects.count() == 4

@@ -58,12 +58,13 @@ def write_ratings(path: Path) -> None:
 
 
 def raw_correlations() -> dict[tuple[str, str, str], float]:
-    """By judge, human (a kind's mean, or one expert) and dimension, by pandas from the raw file."""
+    """By judge, human (a kind's mean, or one expert) and dimension (`*`: their mean), by pandas from the raw file."""
     import pandas as pd
 
     long = pd.read_csv(DATA / "lend_an_ear_ratings_long.csv")
+    means = long.groupby(["conversation", "annotator"], as_index=False)["score"].mean().assign(dimension="*")
     found = {}
-    for item, rows in long.groupby("dimension"):
+    for item, rows in pd.concat([long, means]).groupby("dimension"):
         wide = rows.pivot(index="conversation", columns="annotator", values="score")
         experts = ["expert1", "expert2", "expert3"]
         humans = {f"expert:{expert}": wide[expert] for expert in experts}
@@ -97,4 +98,4 @@ def test_published_ratings_keep_their_correlations(tmp_path: Path):
         for row in read(tmp_path / "results" / "agreement.csv")
     }
     assert found == pytest.approx(raw_correlations(), abs=1e-12)
-    assert len(found) == 3 * 5 * 6
+    assert len(found) == 3 * 5 * (6 + 1)

@@ -230,7 +230,7 @@ def test_import_keeps_why_a_score_was_given(study: Study, tmp_path: Path):
             [
                 "1: note: unknown column; known are conversation, rater, rater_kind, instrument, item, score, moment, "
                 "turn, strategy, replicate, missing_reason, reason, role, prompt, participant, arm, condition, "
-                "rated_at, first_turn, last_turn, seconds, item_position"
+                "rated_at, first_turn, last_turn, seconds, item_position, redacted"
             ],
         ),
         ("conversation,rater,rater_kind,instrument,item,score,item", ["1: item: the column is there twice"]),
@@ -270,7 +270,7 @@ def test_import_takes_as_many_queries_for_three_as_for_one(
 ):
     for raters in ("a", "bcd"):
         path = table(tmp_path, *(ONE | {"rater": rater} for rater in raters))
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(13):
             import_ratings(study, path, as_is=True)
 
     assert Answer.objects.count() == 4

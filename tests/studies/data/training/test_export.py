@@ -5,6 +5,7 @@ import os
 import random
 import stat
 import string
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,16 @@ def test_a_conversation_is_a_row_with_its_origin(study, out):
         "turns": 2,
     }
     assert summary["rows"] == {"data.jsonl": 1, "data.train.jsonl": 1, "data.test.jsonl": 0}
+
+
+def test_texts_are_masked_where_the_study_says_so(out):
+    study = factories.study(chat=replace(factories.demo_spec().chat, redact_exports=True))
+    factories.run_with_turns(study, consenting(study), turns=[("I'm Yusuf, call 07700 900123.", "Hello, Yusuf.")])
+    run(out, "--test-share", "0")
+    assert [message["content"] for message in loaded(out)[0]["messages"]] == [
+        "I'm [name], call [number].",
+        "Hello, [name].",
+    ]
 
 
 def test_every_way_out_is_counted_and_its_words_are_in_no_file(study, out):
@@ -261,6 +272,24 @@ def test_a_judge_asked_in_another_way_counts_only_where_it_is_named(study, judge
         run(out, "--min-score", "1", *named)
         scores += [row["score"] for row in loaded(out)]
     assert scores == [4.0, 1.0]
+
+
+def test_roles_of_judges_are_never_averaged(study, judge, out):
+    talk = simulated(study, "amber")
+    factories.rating(judge, talk, 4.0)  # of a file that names no role: it counts with the seekers
+    outsider = factories.judge(study, "outsider")
+    factories.rating(outsider, talk, 1.0)
+    Response.objects.filter(rater=outsider).update(role="third_person")
+    with pytest.raises(CommandError, match="Judges have rated as seeker and third_person, and scores of two roles"):
+        run(out, "--min-score", "1")
+    for arguments, role, score in (
+        (("--role", "seeker"), "seeker", 4.0),
+        (("--role", "third_person"), "third_person", 1.0),
+        (("--rater", "outsider"), "third_person", 1.0),
+    ):
+        run(out, "--min-score", "1", *arguments)
+        assert [row["score"] for row in loaded(out)] == [score]
+        assert card(out)["options"]["measure"]["role"] == role
 
 
 def test_conversations_are_read_when_their_turn_comes(study, monkeypatch):
@@ -499,6 +528,11 @@ def test_what_is_no_ordinary_file_is_refused_before_anything_is_replaced(study, 
         (("--rater-kind", "seeker", "--rater", "nobody"), "--rater: no seeker 'nobody' has rated here."),
         (("--min-score", "3", "--strategy", "nope"), "no judge with the strategy 'nope' has rated here. There are: st"),
         (("--strategy", "nope"), "--strategy: no judge with the strategy 'nope' has rated here."),
+        (
+            ("--min-score", "3", "--role", "evaluator"),
+            "--role: no judge has rated as evaluator here. There are: seeker.",
+        ),
+        (("--min-score", "3", "--rater-kind", "seeker", "--role", "seeker"), "--role is about judges"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(study, judge, out, arguments, said):
@@ -526,7 +560,7 @@ def test_a_file_of_another_kind_is_refused(study, tmp_path):
 @pytest.mark.parametrize("kind", ["sft", "preference"])
 def test_queries_do_not_grow_with_the_conversations(study, judge, out, kind):
     counted = []
-    for profile in ("p1", "p2", "p3"):
+    for profile in ("p1", "p2", "p3", "p4"):
         for arm, score in (("amber", 2.0), ("birch", 4.0)):
             talk = simulated(study, arm, profile=profile, opening=f"{profile} {OPENING}")
             factories.rating(judge, talk, score)
@@ -536,4 +570,4 @@ def test_queries_do_not_grow_with_the_conversations(study, judge, out, kind):
         ) as queries:
             run(out, "--min-score", "1", kind=kind)
         counted.append(len(queries))
-    assert counted[0] == counted[2]
+    assert counted[1] == counted[3]  # the first also begins the study's audit log

@@ -1,0 +1,75 @@
+"""Quotation of what people and models wrote, where it stands within a frame in a prompt. Pure.
+
+A prompt holds material between tags, `<dialogue>` … `</dialogue>`, and labels each message, `[3] Supporter:`. Words
+that look like a tag or a label get round brackets in place of their own, `(/dialogue)` and `(3) Supporter:`, so that
+no text ends its frame or speaks as somebody else. Every other text stays as it is, to the byte.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+
+UNSEEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")  # shown on no screen
+LETTER = r"[^\W\d_]"
+SLASH = r"[/\\／＼∕⁄⧸]+"
+OPEN, CLOSE = "<＜﹤", ">＞﹥"
+LIKE_OPEN, LIKE_CLOSE = "‹«〈《⟨❬❮⟪≪\\[［【〔", "›»〉》⟩❭❯⟫≫\\]］】〕"  # readers may take them for those of tags
+LONGEST = 80  # characters of a tag
+TAG = re.compile(
+    rf"[{OPEN}](?=\s*{SLASH}\s*{LETTER}|{LETTER}|[!?|｜¦]\s*\w|!-|\s+{LETTER}[^{OPEN}{CLOSE}]{{0,{LONGEST}}}[{CLOSE}])"
+    rf"([^{OPEN}{CLOSE}]{{0,{LONGEST}}})([{CLOSE}]?)"
+)
+LIKE_TAG = re.compile(
+    rf"[{LIKE_OPEN}](?=\s*{SLASH}\s*{LETTER}|\s*(?:inst|sys|system)\s*[{LIKE_CLOSE}])"
+    rf"([^{LIKE_OPEN}{LIKE_CLOSE}]{{0,{LONGEST}}})([{LIKE_CLOSE}]?)",
+    re.IGNORECASE,
+)
+FENCE = re.compile(r"([\"'`])\1{2,}")  # a study's own text may have them around a part
+SPEAKERS = "seeker|supporter|thought|user|assistant|system|human|person|partner|求助者|支持者|来访者|用户|助手|系统"
+NUMBERED_LABEL = re.compile(rf"[\[［【〔](\s*\d+\s*)[\]］】〕](?=\s*(?:{SPEAKERS})\s*[:：﹕])", re.IGNORECASE)
+LABEL = re.compile(r"^(\s*)(person|partner)(?=\s*[:：﹕])", re.IGNORECASE | re.MULTILINE)
+OF_ANSWERS = re.compile(r"</?(?:output|think|thinking)>")
+
+
+@lru_cache(maxsize=4096)  # the turns of a conversation come again with each question about it
+def quote_message(text: str) -> str:
+    """Return a message as one line, in which nothing can pass for a tag or for the label of a message."""
+    return _quote(" ".join(text.split()), lambda line: NUMBERED_LABEL.sub(r"(\1)", _replace_tags(line)))
+
+
+@lru_cache(maxsize=4096)
+def quote_part(text: str) -> str:
+    """Return the text, with its lines, in which nothing can pass for a tag."""
+    return _quote(text, _replace_tags)
+
+
+def quote_labelled(text: str) -> str:
+    """Return the text, with its lines, in which nothing can pass for a tag or for the label of one of two people."""
+    return _quote(text, lambda lines: LABEL.sub(r"\1(\2)", _replace_tags(lines)))
+
+
+def quote_answer(text: str) -> str:
+    """Return a model's answer in which nothing can pass for a tag but those that give it its form."""
+    return _quote(text, lambda lines: LIKE_TAG.sub(_in_round_brackets, TAG.sub(_unless_of_answers, lines)))
+
+
+def _quote(text: str, replace: Callable[[str], str]) -> str:
+    """Return the text with the signs replaced. If one is still hidden by unseen characters or by letters and signs of
+    another width, return the plain text with it replaced."""
+    quoted = replace(text)
+    plain = unicodedata.normalize("NFKC", UNSEEN.sub("", quoted))
+    again = replace(plain)
+    return quoted if again == plain else again
+
+
+def _replace_tags(text: str) -> str:
+    return FENCE.sub(r"\1", LIKE_TAG.sub(_in_round_brackets, TAG.sub(_in_round_brackets, text)))
+
+
+def _in_round_brackets(found: re.Match[str]) -> str:
+    return f"({found[1]}{')' if found[2] else ''}"
+
+
+def _unless_of_answers(found: re.Match[str]) -> str:
+    return found[0] if OF_ANSWERS.fullmatch(found[0]) else _in_round_brackets(found)

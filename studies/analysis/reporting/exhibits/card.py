@@ -1,0 +1,124 @@
+"""The answer on the first screen: agreement, the contrast that was declared, the arms, and how sure all this is."""
+
+from collections.abc import Iterator
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import FEW_CLUSTERS
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.estimates import records
+from studies.analysis.reporting.exhibits.agreement_forest import R, agreement_rows, judge_label
+from studies.analysis.reporting.exhibits.arm_means import MEAN, arm_rows
+from studies.analysis.reporting.exhibits.strategy_gain import GAIN, gain_name, gain_rows
+from studies.analysis.reporting.main_rows import declared_rows, whole_rows
+from studies.analysis.reporting.markup import Markup, tag
+from studies.analysis.reporting.naming import contrast_name, join_names, raters_name
+from studies.analysis.reporting.numbers import LEVEL, bounds, count, decimal, p_value, with_sign
+from studies.analysis.reporting.parts import join_sentences
+from studies.analysis.reporting.study import who_took_part
+from studies.analysis.results import Results
+
+MOST = 6  # lines of a block; the exhibits have all
+
+Fact = tuple[str, str, str]  # what, its number, and its interval and p
+
+
+def card(results: Results) -> Markup:
+    blocks = [block for make in (_agreement, _contrasts, _arms) if (block := make(results))]
+    return tag("div", *(tag("div", *block) for block in blocks), tag("p", *_sure(results)), class_="card")
+
+
+def _block(heading: str, facts: list[Fact], more: str = "") -> list[Markup]:
+    if not facts:
+        return []
+    rest = len(facts) - MOST
+    lines = [
+        tag("div", tag("dt", what), tag("dd", tag("strong", number), *([" ", tag("span", beside)] if beside else [])))
+        for what, number, beside in facts[:MOST]
+    ]
+    below = [_("{count} more below").format(count=rest)] if rest > 0 else []
+    said = [tag("p", text) for text in (*below, *([more] if more else []))]
+    return [tag("h2", heading), tag("dl", *lines), *said]
+
+
+def _agreement(results: Results) -> list[Markup]:
+    rows = agreement_rows(results)
+    whole = whole_rows(rows) if len(rows) else rows
+    whole = whole[whole["pearson"].notna()] if len(whole) else whole
+    if whole.empty:
+        return []
+    alone = whole["judge"].nunique() == 1
+    facts = [
+        (
+            judge_label(row["judge"], row["strategy"], alone=alone),
+            f"r = {decimal(row['pearson'])}",
+            bounds(row[R[1]], row[R[2]]),
+        )
+        for row in records(whole)
+    ]
+    return _block(_("Agreement with {human}").format(human=raters_name(whole["human"].iloc[0])), facts)
+
+
+def _contrasts(results: Results) -> list[Markup]:
+    """Return the declared contrasts; without one, each strategy minus the standard one."""
+    table = declared_rows(results.table("primary"))
+    declared = table[table["estimate"].notna()] if len(table) else table
+    if len(declared):
+        facts = [
+            (contrast_name(row), with_sign(row["estimate"]), _interval_and_p(row, ("low", "high"), "p_holm"))
+            for row in records(declared)
+        ]
+        return _block(_("Declared as primary"), facts)
+    rows = gain_rows(results)
+    whole = whole_rows(rows) if len(rows) else rows
+    facts = [
+        (
+            gain_name(row, rows),
+            with_sign(row["difference"]),
+            _interval_and_p(row, GAIN[1:], "p_family"),
+        )
+        for row in records(whole)
+        if pd.notna(row["difference"])
+    ]
+    said = _("Not declared in advance, so exploratory; p after Holm's correction.")
+    return _block(_("What a strategy adds to r"), facts, said)
+
+
+def _interval_and_p(row: dict[str, object], names: tuple[str, ...], p: str) -> str:
+    low, high = (float(str(row[name])) for name in names)
+    said = [bounds(low, high), p_value(float(str(row[p]))) if pd.notna(row[p]) else ""]
+    return ", ".join(filter(None, said))
+
+
+def _arms(results: Results) -> list[Markup]:
+    rows = arm_rows(results)
+    whole = whole_rows(rows) if len(rows) else rows
+    if whole.empty or whole["arm"].nunique() < 2:
+        return []
+    facts = [(str(row["arm"]), decimal(row[MEAN[0]]), bounds(row[MEAN[1]], row[MEAN[2]])) for row in records(whole)]
+    return _block(_("Means as rated by {raters}").format(raters=raters_name(whole["raters"].iloc[0])), facts)
+
+
+def _sure(results: Results) -> Iterator[str]:
+    counts, clusters = results.counts(), int(results.export.conversations["cluster"].nunique())
+    numbers = [
+        *who_took_part(results.export),
+        ngettext("{count} conversation", "{count} conversations", counts["conversations"]).format(
+            count=count(counts["conversations"])
+        ),
+        ngettext("{count} rating", "{count} ratings", counts["ratings"]).format(count=count(counts["ratings"])),
+    ]
+    yield join_sentences(
+        [
+            _("From {counts}.").format(counts=join_names(numbers)),
+            ngettext(
+                "The {level} intervals in brackets rest on {count} cluster (people or profiles).",
+                "The {level} intervals in brackets rest on {count} clusters (people or profiles).",
+                clusters,
+            ).format(level=LEVEL, count=count(clusters)),
+            _("With fewer than {enough}, they may be too narrow.").format(enough=FEW_CLUSTERS)
+            if clusters < FEW_CLUSTERS
+            else "",
+        ]
+    )

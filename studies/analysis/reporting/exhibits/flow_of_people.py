@@ -1,0 +1,44 @@
+"""How many people came, stayed and are in the results, as CONSORT asks for."""
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.flows import flow_figure, flows
+from studies.analysis.reporting.numbers import count
+from studies.analysis.reporting.parts import Exhibit
+from studies.analysis.results import Results
+
+
+def flow_of_people(results: Results) -> Exhibit | None:
+    """Return the way of the first track; the supplement has the others."""
+    found = flows(results)
+    if not found:
+        return None
+    track, counts = found[0]
+    table = results.table("flow")
+    rows = table[table["track"] == track]
+    return Exhibit("flow", _("People"), list(_describe(counts)), flow_figure(track, counts), _rows_of_counts(rows))
+
+
+def _rows_of_counts(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[(rows["statistic"] == "count") & rows["estimate"].notna()]
+
+
+def _describe(counts: Mapping[str, int]) -> Iterator[str]:
+    arrived = counts.get("arrived", counts.get("invited", 0))
+    if arrived and "analysed" in counts:
+        yield ngettext(
+            "Of {arrived} person who opened the link, {analysed} is in the results.",
+            "Of {arrived} people who opened the link, {analysed} are in the results.",
+            arrived,
+        ).format(arrived=count(arrived), analysed=count(counts["analysed"]))
+    begun, analysed = counts.get("conversations_begun", 0), counts.get("conversations_analysed")
+    if begun and analysed is not None:
+        yield ngettext(
+            "Of {begun} conversation, {analysed} was rated and is in the results.",
+            "Of {begun} conversations, {analysed} were rated and are in the results.",
+            begun,
+        ).format(begun=count(begun), analysed=count(analysed))

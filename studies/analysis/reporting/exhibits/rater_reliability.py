@@ -1,0 +1,59 @@
+"""How far people who rated the same conversations agree with each other."""
+
+from collections.abc import Iterator
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.reporting.estimates import by_item
+from studies.analysis.reporting.excerpts import with_intervals
+from studies.analysis.reporting.main_rows import main_rows
+from studies.analysis.reporting.naming import instrument_name, raters_name
+from studies.analysis.reporting.numbers import LEVEL, decimal, span
+from studies.analysis.reporting.parts import Excerpt, Exhibit
+from studies.analysis.results import Results
+
+SHOWN = ("icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal")
+BY_CONVERSATION = "conversation"
+
+
+def rater_reliability(results: Results) -> Exhibit | None:
+    rows = _rows(results.table("reliability"))
+    if rows.empty:
+        return None
+    of = {"raters": raters_name(rows["raters"].iloc[0]), "scale": instrument_name(str(rows["instrument"].iloc[0]))}
+    known = [name for name in SHOWN if rows[name].notna().any()]
+    ordered = pd.concat(
+        [found.assign(item=name) for name, found in by_item(rows, str(rows["instrument"].iloc[0])).items()]
+    )
+    frame = with_intervals(ordered, known)[["item", "n", "k", *known]]
+    table = Excerpt(
+        "main-reliability",
+        _("Reliability of the ratings of {raters} on {scale}, with {level} intervals").format(level=LEVEL, **of),
+        frame,
+        _(
+            "n rated conversations, k raters each. ICC(A,1): one rater whose level counts; ICC(A,k): the mean of k "
+            "raters; α: Krippendorff's for ordered categories."
+        ),
+    )
+    return Exhibit("reliability", _("Reliability of people"), list(_describe(rows)), table, rows)
+
+
+def _rows(table: pd.DataFrame) -> pd.DataFrame:
+    if table.empty:
+        return table
+    people = table[~table["raters"].str.startswith("judge") & (table["item"] != ALL_ITEMS)]
+    known = people[people[[*SHOWN]].notna().any(axis=1)]
+    rows = known[known["unit"] == BY_CONVERSATION]
+    return main_rows(known if rows.empty else rows, "raters")
+
+
+def _describe(rows: pd.DataFrame) -> Iterator[str]:
+    name, title = ("icc_a_1", "ICC(A,1)") if rows["icc_a_1"].notna().any() else ("icc_1_1", "ICC(1,1)")
+    known = rows[name].dropna().astype(float)
+    if len(known):
+        values = decimal(known.min()) if len(known) == 1 else f"{decimal(known.min())}–{decimal(known.max())}"
+        yield _("A single rating of {raters} has a reliability of {values} ({title}); {k} raters each.").format(
+            raters=raters_name(rows["raters"].iloc[0]), values=values, title=title, k=span(rows["k"])
+        )

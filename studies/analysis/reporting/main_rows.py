@@ -1,0 +1,51 @@
+"""The rows of the tables that the main part rests on, and their order."""
+
+from collections.abc import Iterable
+
+import pandas as pd  # noqa: TID253
+
+from dialogue.judges.strategies import get_strategies
+from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.reporting.estimates import first_humans
+from studies.analysis.tables.primary import PRIMARY
+
+FINAL = ("final", "")
+
+
+def main_rows(table: pd.DataFrame, raters: str) -> pd.DataFrame:
+    """Return the rows of the people whose word counts first (column `raters`), on the longest of their questionnaires
+    at the end; of all raters where there are judges alone."""
+    if table.empty:
+        return table
+    rows = table[table["moment"].isin(FINAL)] if table["moment"].isin(FINAL).any() else table
+    first = first_humans(rows[raters])
+    rows = rows[rows[raters] == first] if first else rows
+    return rows[rows["instrument"] == longest(rows)]
+
+
+def longest(rows: pd.DataFrame) -> str:
+    """Return the questionnaire with most items; of several, the first by name."""
+    return str(rows.groupby("instrument", observed=True)["item"].nunique().idxmax())
+
+
+def whole_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the mean over the items, or of the only item."""
+    found = rows[rows["item"] == ALL_ITEMS]
+    return rows if found.empty and rows["item"].nunique() == 1 else found
+
+
+def by_strategy(strategies: Iterable[str]) -> list[str]:
+    """Return strategies in the order of forms: standard, user-aware, state-aware; others follow by name."""
+    known = get_strategies()
+    return sorted(set(strategies), key=lambda name: (known[name].order if name in known else len(known) * 1000, name))
+
+
+def whole_first(items: Iterable[str]) -> list[str]:
+    """Return items with the mean over them in front."""
+    found = list(items)
+    return sorted(found, key=lambda item: item != ALL_ITEMS)
+
+
+def declared_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of primary.csv without those of sensitivity analyses."""
+    return table[table["analysis"] == PRIMARY] if len(table) else table

@@ -1,0 +1,160 @@
+"""The exhibits for those who write: each as PDF, SVG, CSV and LaTeX, and a Quarto document that has them all."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.reporting.drawing import Figure
+from studies.analysis.reporting.excerpts import heads_of, without_repetition
+from studies.analysis.reporting.numbers import in_column
+from studies.analysis.reporting.parts import Excerpt, Exhibit, Section, join_sentences
+from studies.analysis.results import Results, to_csv
+
+FOLDER = "paper"
+DOCUMENT = "results.qmd"
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$", "×": r"$\times$", "α": r"$\alpha$", "–": "--"},
+}
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$@^])")
+_NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[.*\])?|–|<\.001|")
+HEADER = """---
+title: "{title}"
+format:
+  html:
+    default-image-extension: svg
+  pdf:
+    default-image-extension: pdf
+  docx:
+    default-image-extension: svg
+---
+"""
+
+
+def paper_of(sections: Iterable[Section], results: Results, title: str) -> dict[str, bytes]:
+    """Return the files of `paper/` by path; none where a study has no exhibit."""
+    exhibits = [section.exhibit for section in sections if section.exhibit]
+    files: dict[str, bytes] = {}
+    for exhibit in exhibits:
+        name = f"{FOLDER}/{file_name(exhibit.part)}"
+        files[f"{name}.csv"] = to_csv(exhibit.numbers)
+        files[f"{name}.tex"] = _latex(exhibit).encode()
+        if isinstance(exhibit.part, Figure):
+            files[f"{name}.svg"] = exhibit.part.svg.encode()
+            files[f"{name}.pdf"] = exhibit.part.pdf()
+    if exhibits:
+        files[f"{FOLDER}/{DOCUMENT}"] = "\n".join(_document(exhibits, results, title)).encode()
+    return files
+
+
+def file_name(part: Figure | Excerpt) -> str:
+    """Return the name of the files of a numbered part: figure-1, table-1."""
+    kind, _space, number = part.label.rpartition(" ")
+    return f"{'figure' if isinstance(part, Figure) else 'table'}-{number}" if kind else part.name
+
+
+def _latex(exhibit: Exhibit) -> str:
+    parts = [exhibit.part, *exhibit.beside]
+    return "\n".join(_latex_figure(part) if isinstance(part, Figure) else _latex_table(part) for part in parts)
+
+
+def _latex_figure(figure: Figure) -> str:
+    name = file_name(figure)
+    wide = "*" if figure.columns() > 1 else ""
+    return "\n".join(
+        [
+            f"\\begin{{figure{wide}}}",
+            "\\centering",
+            f"\\includegraphics[width=\\linewidth]{{{name}.pdf}}",
+            f"\\caption{{{escape_latex(_caption(figure))}}}",
+            f"\\label{{fig:{name}}}",
+            f"\\end{{figure{wide}}}",
+            "",
+        ]
+    )
+
+
+def _latex_table(excerpt: Excerpt) -> str:
+    """Return a table for the package booktabs."""
+    heads, rows, remark = _texts(excerpt)
+    aligned = "".join("r" if all(_NUMBER.fullmatch(row[place]) for row in rows) else "l" for place in range(len(heads)))
+    return "\n".join(
+        [
+            "\\begin{table}",
+            "\\centering",
+            f"\\caption{{{escape_latex(_joined(excerpt.caption, remark))}}}",
+            f"\\label{{tab:{file_name(excerpt)}}}",
+            f"\\begin{{tabular}}{{{aligned}}}",
+            "\\toprule",
+            _latex_row(heads),
+            "\\midrule",
+            *map(_latex_row, rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+            "\\end{table}",
+            "",
+        ]
+    )
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return f"{' & '.join(map(escape_latex, cells))} \\\\"
+
+
+def escape_latex(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in text)
+
+
+def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iterator[str]:
+    yield HEADER.format(title=title.replace("\\", "\\\\").replace('"', '\\"'))
+    yield f"# {_('Results')}\n"
+    for exhibit in exhibits:
+        yield f"## {escape_markdown(exhibit.heading)}\n"
+        yield f"{escape_markdown(join_sentences(exhibit.said))}\n"
+        for part in (exhibit.part, *exhibit.beside):
+            if isinstance(part, Figure):
+                yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#fig-{exhibit.key}}}\n"
+            else:
+                key = exhibit.key if part is exhibit.part else f"{exhibit.key}-by-item"
+                yield from _markdown_table(part, key)
+    limits = results.limits()
+    if limits:
+        yield f"# {_('Keep in mind')}\n"
+        yield from (f"- {escape_markdown(limit)}" for limit in limits)
+        yield ""
+
+
+def _markdown_table(excerpt: Excerpt, key: str) -> Iterator[str]:
+    heads, rows, remark = _texts(excerpt)
+    yield f"| {' | '.join(map(escape_markdown, heads))} |"
+    yield f"|{'---|' * len(heads)}"
+    yield from (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
+    yield f"\n: {escape_markdown(_joined(excerpt.caption, remark))} {{#tbl-{key}}}\n"
+
+
+def escape_markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text.replace("\n", " "))
+
+
+def _caption(figure: Figure) -> str:
+    return _joined(figure.title, figure.caption)
+
+
+def _joined(title: str, more: str) -> str:
+    return join_sentences([f"{title.rstrip('.')}.", more])
+
+
+def _texts(excerpt: Excerpt) -> tuple[list[str], list[list[str]], str]:
+    """Return heads, cells and remark of a table as texts; columns that repeat one value are in the remark."""
+    frame, said = without_repetition(excerpt.frame)
+    rows = [list(map(_text, frame.columns, row)) for row in frame.itertuples(index=False)]
+    return heads_of(frame), rows, join_sentences([excerpt.remark, said])
+
+
+def _text(column: str, value: object) -> str:
+    if isinstance(value, float):
+        return "" if pd.isna(value) else in_column(column, value)
+    return "" if value is None or value is pd.NA else str(value)

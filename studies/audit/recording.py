@@ -1,0 +1,103 @@
+"""Write down what requests do: a middleware, so that no page can be forgotten.
+
+An act and its entry are one transaction: neither is stored without the other. Looking at something is written down
+when the page is ready, before it is sent; where that fails, nothing is shown.
+"""
+
+import secrets
+from collections.abc import Callable
+from functools import partial
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import Resolver404, ResolverMatch, resolve
+
+from studies.access.logged import Logged, find_logged
+from studies.access.table import SAFE_METHODS
+from studies.audit.acting import acting, actor_of_request, get_actor
+from studies.audit.chain import INSTALLATION, record
+from studies.audit.changes import noticing
+from studies.audit.codes import code_for
+from studies.models import AuditEntry, Study
+
+HEADER = "X-Request-ID"  # by which a proxy's log can be joined with the audit log
+REDIRECTS, REFUSALS, FAULTS = 300, 400, 500  # the first status of each kind
+FORBIDDEN = 403
+
+Answer = Callable[[], HttpResponse]
+
+
+class Recorder:
+    """The middleware. It is the innermost, so that its transaction holds nothing but the gate and the view."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.audit_number = secrets.token_hex(8)
+        answer = partial(self.get_response, request)
+        with acting(partial(actor_of_request, request, request.audit_number)):
+            match = match_of(request)
+            logged, apart = find_logged(match.view_name, request.method or "") if match else (None, False)
+            if match is None or logged is None:
+                return answer()
+            if request.method in SAFE_METHODS:
+                response = look(request, match, logged, answer)
+            else:
+                response = (act_apart if apart else act)(request, match, logged, answer)
+            if response.status_code == FORBIDDEN:
+                write_refusal(request, match, logged, response)
+            return response
+
+
+def match_of(request: HttpRequest) -> ResolverMatch | None:
+    """Return the route; Django resolves it again, because it does so too late for a transaction around the view."""
+    try:
+        return resolve(request.path_info)
+    except Resolver404:
+        return None
+
+
+def look(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
+    response = answer()
+    if response.status_code < REDIRECTS:
+        write_down(request, match, logged, response)
+    return response
+
+
+@transaction.atomic
+def act(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
+    response = act_apart(request, match, logged, answer)
+    if response.status_code >= FAULTS:  # an exception, which Django has made into a page
+        transaction.set_rollback(True)
+    return response
+
+
+def act_apart(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
+    with noticing() as changes:
+        response = answer()
+    if response.status_code < REFUSALS and changes.made:
+        write_down(request, match, logged, response)
+    return response
+
+
+def write_down(request: HttpRequest, match: ResolverMatch, logged: Logged, response: HttpResponse) -> None:
+    key = study_of(match)
+    record(key, logged.act, logged.thing, code_for(key, match.view_name, match.kwargs))
+    response[HEADER] = request.audit_number
+
+
+def write_refusal(request: HttpRequest, match: ResolverMatch, logged: Logged, response: HttpResponse) -> None:
+    """Write down what an account was not allowed to see or do; whoever has none has no name to be written down."""
+    if get_actor().account is None:
+        return
+    key = study_of(match)
+    found = key if Study.objects.filter(key=key).exists() else INSTALLATION
+    record(found, AuditEntry.Act.REFUSED, logged.thing, code_for(found, match.view_name, match.kwargs))
+    response[HEADER] = request.audit_number
+
+
+def study_of(match: ResolverMatch) -> str:
+    """Return the key of the study in the address."""
+    of_api = match.kwargs.get("key") if match.view_name.startswith("api-") else None
+    return str(match.kwargs.get("study_key") or of_api or INSTALLATION)

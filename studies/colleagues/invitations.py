@@ -1,0 +1,97 @@
+"""Invitations by mail: the account of a colleague, and the mail that tells them."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.core.mail import send_mail
+from django.core.validators import validate_email
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext as _
+
+from studies.access.granting import RolesError
+from studies.models import Study
+from studies.models.membership import Role
+from studies.workbench.access import title_of
+
+log = logging.getLogger(__name__)
+
+DAY = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """An invitation. `is_new`: the account was created for it, so whoever invited may hand the link over."""
+
+    user: User
+    is_new: bool
+    link: str
+
+
+def find_or_create_account(named: str) -> tuple[User, bool]:
+    """Return the account with this user name or mail address, or a new one for this address, and whether it is new.
+
+    Raise RolesError where there is none and none can be made. Raise ValidationError where it is no address.
+    """
+    users = get_user_model().objects
+    found = list(users.filter(username__iexact=named)) or list(users.filter(email__iexact=named))
+    if len(found) > 1:
+        raise RolesError(_("Several accounts have this address. Give the user name instead."))
+    if found:
+        if not (found[0].is_active and found[0].is_staff):
+            raise RolesError(_("This account is locked. An admin of the installation can change that."))
+        return found[0], False
+    if "@" not in named:
+        raise RolesError(_("There is no account with this user name. Give a mail address to invite somebody new."))
+    validate_email(named)
+    return users.create_user(named.lower(), named, is_staff=True), True
+
+
+def link_for(request: HttpRequest, user: User, study: Study) -> str:
+    """Return where the mail leads: to the choice of a password, for those who have none, else to the study."""
+    if user.has_usable_password():
+        return request.build_absolute_uri(reverse("research-study", args=[study.key]))
+    parts = [urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)]
+    return request.build_absolute_uri(reverse("research-welcome", args=parts))
+
+
+def send_invitation(request: HttpRequest, study: Study, invitation: Invitation, roles: Iterable[Role]) -> str:
+    """Send the mail. Return why it could not be sent; empty if it was."""
+    user = invitation.user
+    if not user.email:
+        return _("The account has no mail address.")
+    if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
+        return _("This server sends no mail: EMAIL_URL is not set.")
+    title = " ".join(title_of(study.current()).split())
+    subject = _("You are invited to the study “%(title)s”") % {"title": title}
+    try:
+        send_mail(subject, text_of(request, title, invitation, roles), settings.DEFAULT_FROM_EMAIL, [user.email])
+    except (OSError, SMTPException) as error:
+        log.warning("an invitation could not be sent: %s", type(error).__name__)
+        return _("The mail server did not take the mail (%(error)s).") % {"error": type(error).__name__}
+    return ""
+
+
+def text_of(request: HttpRequest, title: str, invitation: Invitation, roles: Iterable[Role]) -> str:
+    facts = {
+        "by": request.user.get_username(),
+        "title": title,
+        "roles": ", ".join(str(role.label) for role in roles),
+        "link": invitation.link,
+        "name": invitation.user.get_username(),
+        "days": settings.PASSWORD_RESET_TIMEOUT // DAY,
+    }
+    told = _("%(by)s gives you access to the study “%(title)s” on emostudy. Your role: %(roles)s.") % facts
+    if invitation.user.has_usable_password():
+        return f"{told}\n\n{_('Sign in as %(name)s:') % facts}\n{invitation.link}\n"
+    choose = _("Choose a password with this link. It serves once, for %(days)s days:") % facts
+    after = _("Your user name is %(name)s. If you do not expect this mail, ignore it.") % facts
+    return f"{told}\n\n{choose}\n{invitation.link}\n\n{after}\n"

@@ -1,0 +1,157 @@
+"""Keep the days of `[retention]`: announce them 30 days before, and then delete or anonymise.
+
+The days are those of the study's current version. Servers look once an hour, and so does the command
+`enforce_retention`. What is done is stored (`RetentionRecord`), and nothing is done twice.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import connection
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+
+from dialogue.languages import get_language
+from studies.data.anonymising import anonymise
+from studies.data.erasure import clear_write_ahead_log, erase_everybody
+from studies.design.retention_spec import DELETE, write_day
+from studies.design.spec import StudySpec
+from studies.models import Payee, RetentionRecord, Study
+from studies.selection.mails import is_address
+
+log = logging.getLogger(__name__)
+
+BEFORE = timedelta(days=30)
+What = RetentionRecord.What
+
+
+class Step(StrEnum):
+    """The next thing to do about a day of retention."""
+
+    ANNOUNCE = "announce"
+    ENFORCE = "enforce"
+    WAIT = "wait"  # the day is over, but people are under way or the study is not closed
+
+
+@dataclass(frozen=True)
+class Due:
+    """A day of one study that needs something to be done."""
+
+    study: Study
+    what: RetentionRecord.What
+    day: date
+    step: Step
+
+    def describe(self) -> str:
+        label = What(self.what).label
+        if self.step == Step.WAIT:
+            return (
+                f"{self.study}: {label}, due since {self.day}: waits until the study is closed and nobody is under way"
+            )
+        if self.step == Step.ANNOUNCE:
+            return f"{self.study}: {label} after {self.day}: to be announced"
+        return f"{self.study}: {label}: due since {self.day}"
+
+
+def find_due(now: datetime) -> list[Due]:
+    """Return all that is to be announced or done, the earliest day first."""
+    found = [due for study in Study.objects.order_by("key") for due in find_due_of(study, now.date())]
+    return sorted(found, key=lambda due: (due.day, due.study.key, due.what))
+
+
+def find_due_of(study: Study, today: date) -> Iterator[Due]:
+    for what, day in get_days(study.current().spec()):
+        record = study.retention_records.filter(what=what, day=day).first()
+        if record and record.done_at:
+            continue
+        if today > day:
+            is_free = what == What.CONTACTS or study.is_finished()
+            yield Due(study, what, day, Step.ENFORCE if is_free else Step.WAIT)
+        elif day - today <= BEFORE and not (record and record.announced_at):
+            yield Due(study, what, day, Step.ANNOUNCE)
+
+
+def get_days(spec: StudySpec) -> Iterator[tuple[RetentionRecord.What, date]]:
+    """Yield what happens after which day."""
+    if spec.retention is None:
+        return
+    if contacts := spec.retention.get_day("contacts_until"):
+        yield What.CONTACTS, contacts
+    if data := spec.retention.get_day("keep_until"):
+        yield What.DELETE if spec.retention.then == DELETE else What.ANONYMISE, data
+
+
+def enforce_retention() -> list[tuple[Due, bool]]:
+    """Announce and do all that is due; return it, each with whether it went well."""
+    return [(due, take_step(due)) for due in find_due(timezone.now())]
+
+
+def take_step(due: Due) -> bool:
+    if due.step == Step.ANNOUNCE:
+        return announce(due)
+    if due.step == Step.ENFORCE:
+        enforce(due)
+        return True
+    log.warning("%s", due.describe())
+    return True
+
+
+def announce(due: Due) -> bool:
+    """Write to the study's contact, once; return False if no mail server took it, and then it is tried again."""
+    spec = due.study.current().spec()
+    if not is_address(spec.contact):
+        log.warning("retention of %s cannot be announced: its contact is no mail address", due.study)
+        return False
+    RetentionRecord.objects.get_or_create(study=due.study, what=due.what, day=due.day)
+    own = RetentionRecord.objects.filter(study=due.study, what=due.what, day=due.day)
+    if not own.filter(announced_at=None).update(announced_at=timezone.now()):
+        return True  # another process was faster
+    try:
+        write_mail(due, spec).send()
+    except OSError as error:  # smtplib's errors are OSErrors
+        own.update(announced_at=None)
+        log.error("retention of %s could not be announced: %s", due.study, type(error).__name__)
+        return False
+    return True
+
+
+def write_mail(due: Due, spec: StudySpec) -> EmailMessage:
+    """Return the announcement, in the study's first language."""
+    language = spec.languages[0]
+    with translation.override(get_language(language).django):
+        values = {"study": due.study.key, "day": write_day(due.day)[language]}
+        subject = _("Study %(study)s: data go after %(day)s") % values
+        text = [
+            _("These data of the study “%(study)s” are kept until %(day)s. The day after, this happens by itself:")
+            % values,
+            f"  {What(due.what).label}",
+            _("Export before then what your ethics board lets you keep. To keep the data for longer, amend the study.")
+            if due.what != What.CONTACTS
+            else _("Pay people before then. To keep contact data for longer, amend the study."),
+        ]
+        if due.what != What.CONTACTS and not due.study.is_finished():
+            text.append(_("It waits as long as the study is not closed, or people are still taking part."))
+    headers = {"Auto-Submitted": "auto-generated"}
+    return EmailMessage(subject, "\n\n".join(text) + "\n", settings.DEFAULT_FROM_EMAIL, [spec.contact], headers=headers)
+
+
+def enforce(due: Due) -> None:
+    """Do what is due. Everything in it can be done again, so that a crash in between does no harm."""
+    if due.what == What.CONTACTS:
+        rows, _deleted = Payee.objects.filter(participation__study=due.study).delete()
+        found = {"payees": rows}
+        connection.on_commit(clear_write_ahead_log)
+    elif due.what == What.DELETE:
+        found = erase_everybody(due.study).rows
+    else:
+        done = anonymise(due.study)
+        found = {**done.deleted, **done.cleared}
+    record, _made = RetentionRecord.objects.get_or_create(study=due.study, what=due.what, day=due.day)
+    record.done_at, record.rows = timezone.now(), {kind: count for kind, count in found.items() if count}
+    record.save(update_fields=["done_at", "rows"])
+    log.info("retention of %s: %s", due.study, due.what)

@@ -1,0 +1,155 @@
+"""How far each judge is: judge × strategy × instrument, with what is done, missing and failed, and what it has cost."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django import forms
+from django.db.models import Count, Sum
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
+
+from dialogue.judges.strategies import get_strategies
+from dialogue.models import Job, JobItem
+from dialogue.prices import format_amount
+from studies.design.spec import ArmSpec
+from studies.judging.planning import KIND, ratings_of_track, runs_to_judge, track_of_simulated
+from studies.models import Response, Study
+from studies.models.response import RaterKind
+from studies.workbench.access import study_page
+from studies.workbench.asking_first import ask_first
+from studies.workbench.paid_work import BUDGET
+from studies.workbench.rating_tables import title_of
+
+FINAL = "final"
+FAILED = (JobItem.State.FAILED, JobItem.State.QUARANTINED)
+
+
+class BudgetForm(forms.Form):
+    budget = forms.DecimalField(
+        label=gettext_lazy("Budget of this run (optional)"),
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+        required=False,
+    )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Final ratings with one instrument. `failed`: asked, and given up for now; these are missing too."""
+
+    done: int
+    missing: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A judge with one strategy. `cost`: of all its jobs so far; `budget`: of the last one, if it had one."""
+
+    judge: str
+    strategy: str
+    label: str | Promise
+    cells: Sequence[Cell]
+    cost: str
+    budget: str
+
+    def work(self) -> str:
+        """Return what the row's button sends."""
+        return f"{self.judge} {self.strategy}"
+
+
+@dataclass(frozen=True)
+class Matrix:
+    instruments: Sequence[str]
+    conversations: int
+    rows: Sequence[Row]
+
+    def titles(self) -> list[str]:
+        return [title_of(instrument) for instrument in self.instruments]
+
+
+def get_matrix(study: Study, judges: Sequence[ArmSpec]) -> Matrix:
+    """Return a row for each judge and strategy; variants of judges (probes) are not among them."""
+    wanted, conversations = count_wanted(study)
+    done, failed = count_done(study), count_failed(study)
+    jobs = {row["title"]: row for row in sum_jobs(study)}
+    rows = []
+    for judge in judges:
+        for strategy in get_strategies().values():
+            spent = jobs.get(f"{judge.key} ({strategy.name})", {})
+            cells = []
+            for instrument, number in wanted.items():
+                place = judge.key, strategy.name, instrument
+                cells.append(Cell(done[place], max(0, number - done[place]), failed[place]))
+            rows.append(
+                Row(
+                    judge=judge.key,
+                    strategy=strategy.name,
+                    label=_(strategy.label),
+                    cells=cells,
+                    cost=format_amount(spent.get("spent") or Decimal(0)),
+                    budget="" if spent.get("budget") is None else format_amount(spent["budget"]),
+                )
+            )
+    return Matrix(list(wanted), conversations, rows)
+
+
+def count_wanted(study: Study) -> tuple[Counter[str], int]:
+    """Count the final ratings that a judge can give, by instrument, and the conversations."""
+    chats = {protocol.pk: protocol.spec().chat for protocol in study.protocols.all()}
+    wanted: Counter[str] = Counter()
+    conversations = 0
+    runs = runs_to_judge(study).select_related(None).prefetch_related(None).order_by()
+    rows = runs.values_list("protocol", "participation__track", "condition").annotate(Count("pk"))
+    for protocol, track, condition, number in rows:
+        conversations += number
+        for instrument in ratings_of_track(chats[protocol], track or track_of_simulated(condition)):
+            wanted[instrument] += number
+    return wanted, conversations
+
+
+def count_done(study: Study) -> Counter[tuple[str, str, str]]:
+    given = Response.objects.filter(
+        rater__study=study, rater__kind=RaterKind.JUDGE, moment=FINAL, replicate=1, run__in=runs_to_judge(study)
+    ).order_by()
+    rows = given.values_list("rater__code", "rater__strategy", "instrument").annotate(Count("pk"))
+    return Counter({(code, strategy, instrument): number for code, strategy, instrument, number in rows})
+
+
+def count_failed(study: Study) -> Counter[tuple[str, str, str]]:
+    """Count the items that failed and were not answered since. Their configuration begins with their rater's number."""
+    raters = {str(rater.pk): (rater.code, rater.strategy) for rater in study.raters.filter(kind=RaterKind.JUDGE)}
+    items = JobItem.objects.filter(job__scope=study.key, job__kind=KIND, role=KIND, state__in=FAILED)
+    found: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+    for configuration, payload in items.values_list("configuration", "payload"):
+        rater = raters.get(configuration.partition("-")[0])
+        if rater and payload["moment"] == FINAL:
+            found[*rater, payload["instrument"]] += 1
+    return Counter(found)
+
+
+def sum_jobs(study: Study) -> list[dict]:
+    jobs = Job.objects.filter(scope=study.key, kind=KIND).order_by()
+    last = dict(jobs.order_by("pk").values_list("title", "budget"))
+    rows = jobs.values("title").annotate(spent=Sum("spent"))
+    return [{**row, "budget": last[row["title"]]} for row in rows]
+
+
+@require_POST
+@study_page
+def start_judge(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask what a judge with one strategy would cost, and whether to start it."""
+    judge, _space, strategy = request.POST.get("work", "").partition(" ")
+    form = BudgetForm(request.POST)
+    known = [one.key for one in study.current().spec().judges]
+    if judge not in known or strategy not in get_strategies() or not form.is_valid():
+        raise Http404
+    budget = form.cleaned_data["budget"]
+    options = [] if budget is None else [f"{BUDGET}={budget}"]
+    return ask_first(study, "judge", [judge, strategy, *options], back="research-judges")

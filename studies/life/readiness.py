@@ -1,0 +1,162 @@
+"""Check what a study needs before it is opened to real people.
+
+A study whose arms are all scripts needs nobody on call, no answers of models and no rehearsal: nobody is told anything
+that was not written before.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from dialogue.models import Call
+from dialogue.safety.resources import list_version
+from studies.care.opening import DAYS, SCRIPTED, lacks_drill
+from studies.design.spec import StudySpec
+from studies.models import Participation, ResourceCheck, Study
+from studies.models.participation import TRACKS_OF_PEOPLE, Status
+
+RESOURCE_DAYS = 90  # for which a check of the lines of help holds (crisis_resources.json, verification)
+ANSWER_DAYS = 7  # for which an arm's answer to the test question holds
+GOOD = ("ok", "truncated")
+NEEDED_VALUES = ("pi_name", "contact_email", "withdrawal_deadline", "retention_end")
+EXAMPLE = ("@example.org", "@example.com", "@example.net")  # addresses that reach nobody (RFC 2606)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Something that has to be there. `advice`: what to do, with a command or the name of a page at `route`."""
+
+    code: str
+    met: bool
+    text: str
+    advice: str
+    route: str = ""
+
+
+def find_missing(study: Study) -> list[Requirement]:
+    return [each for each in list_requirements(study) if not each.met]
+
+
+def list_requirements(study: Study) -> list[Requirement]:
+    """Return all that this study needs, met or not; nothing for the demonstration."""
+    if study.is_demo():
+        return []
+    spec = study.current().spec()
+    found = []
+    if any(step.kind == "consent" for step in spec.steps):
+        found += [consent_values(spec), contact(spec), resources(study, spec)]
+    if chats_with_models(study, spec):
+        found += [drill(study), answers(study), *rehearsals(study, spec)]
+    return found
+
+
+def chats_with_models(study: Study, spec: StudySpec) -> bool:
+    chats = any(step.kind == "chats" for step in spec.steps)
+    return chats and study.current().arms.filter(paused=False).exclude(kind=SCRIPTED).exists()
+
+
+def consent_values(spec: StudySpec) -> Requirement:
+    """Who is responsible, whom to write to, until when people can withdraw, and how long data are kept."""
+    assert spec.consent is not None  # noqa: S101 - there is a consent step
+    names = ", ".join(name for name in NEEDED_VALUES if not all_filled(spec, name))
+    return Requirement(
+        "consent",
+        not names,
+        _(
+            "The consent form names who is responsible, whom to write to, until when people can withdraw, and how long "
+            "their data are kept."
+        ),
+        _("Fill in under [consent]: %(names)s") % {"names": names},
+        "research-design",
+    )
+
+
+def all_filled(spec: StudySpec, name: str) -> bool:
+    texts = spec.consent_values().get(name, {})
+    return bool(texts) and all(text.strip() for text in texts.values())
+
+
+def contact(spec: StudySpec) -> Requirement:
+    """Return whether the addresses that people read are the study's own, here and in the consent form."""
+    assert spec.consent is not None  # noqa: S101 - there is a consent step
+    named = [spec.contact, *spec.consent.values.get("contact_email", {}).values()]
+    wrong = ", ".join(dict.fromkeys(address for address in named if not address or address.endswith(EXAMPLE)))
+    return Requirement(
+        "contact",
+        all(named) and not wrong,
+        _("People can write to somebody who reads it."),
+        _("Set contact and contact_email to an address of yours; now it is %(address)s.") % {"address": wrong},
+        "research-design",
+    )
+
+
+def resources(study: Study, spec: StudySpec) -> Requirement:
+    since = timezone.now() - timedelta(days=RESOURCE_DAYS)
+    checked = study.resource_checks.filter(at__gte=since, country=spec.country, version=list_version())
+    return Requirement(
+        "resources",
+        checked.exists(),
+        _("Somebody of you has tried each line of help for %(country)s in the last %(days)d days.")
+        % {"country": spec.country, "days": RESOURCE_DAYS},
+        _("Dial or open each line, and confirm it on the page Life, or with open_study --resources-checked-by NAME."),
+        "research-resources",
+    )
+
+
+def confirm_resources(study: Study, name: str) -> ResourceCheck:
+    """Keep that somebody has tried the lines of help that this study shows now."""
+    country = study.current().spec().country
+    return ResourceCheck.objects.create(study=study, country=country, version=list_version(), by_name=name)
+
+
+def drill(study: Study) -> Requirement:
+    return Requirement(
+        "drill",
+        not lacks_drill(study),
+        _("Somebody on call has acknowledged a drill in the last %(days)d days.") % {"days": DAYS},
+        _("Run manage.py try_oncall %(key)s --wait 10, and press the button behind the link that it sends.")
+        % {"key": study.key},
+        "research-risks",
+    )
+
+
+def answers(study: Study) -> Requirement:
+    """Every arm answered when it was last asked the test question: this version, these days."""
+    protocol = study.current()
+    since = max(protocol.created_at, timezone.now() - timedelta(days=ANSWER_DAYS))
+    asked = Call.objects.filter(purpose=Call.Purpose.CHECK, parameters__study=study.key, created_at__gte=since)
+    last = {call.parameters["checked"]: call.status for call in asked.order_by("pk")}
+    arms = protocol.arms.filter(paused=False).exclude(kind=SCRIPTED).values_list("key", flat=True)
+    silent = [key for key in arms if last.get(f"arm {key}") not in GOOD]
+    return Requirement(
+        "arms",
+        not silent,
+        _("Every arm has answered a test question in the last %(days)d days.") % {"days": ANSWER_DAYS},
+        _("Ask the models on the page Design, or with manage.py check_models %(key)s. Not seen to answer: %(arms)s")
+        % {"key": study.key, "arms": ", ".join(silent)},
+        "research-design",
+    )
+
+
+def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
+    """Yield one for each track: a bot, or you with a test link, came to the end of this version."""
+    ended = study.participations.test_data().filter(protocol=study.current(), status=Status.COMPLETED)
+    done = set(ended.values_list("track", flat=True))
+    for track in tracks_of(spec):
+        yield Requirement(
+            f"rehearsal-{track}",
+            track in done,
+            _("A bot, or one of you with a test link, has completed this version: %(track)s.")
+            % {"track": Participation.Track(track).label},
+            _("Rehearse with bots below, or run manage.py run_bots %(key)s --count 2 --track %(track)s.")
+            % {"key": study.key, "track": track},
+        )
+
+
+def tracks_of(spec: StudySpec) -> list[str]:
+    """Return the tracks that this design has something of its own for; participants' if for none."""
+    named = {step.track for step in spec.steps} | ({"counsellor"} if spec.role_play.cards else set())
+    return [track for track in TRACKS_OF_PEOPLE if track in named] or ["participant"]

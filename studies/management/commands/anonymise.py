@@ -1,0 +1,49 @@
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from studies.data.anonymising import NotFinished, anonymise, describe_rules
+from studies.management.command import Command as Base
+
+
+class Command(Base):
+    help = (
+        "Takes identifiers and free text out of a closed study, in place of deleting it: words of people and replies, "
+        "reasons, notes, recordings, codes and links. Scores, chosen options, numbers, times, language and country "
+        "stay. Exports on this server are removed, and can be made anew. It cannot be undone; type the study's key to "
+        "confirm."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--confirm", metavar="STUDY", help="the study's key once more, instead of typing it")
+
+    def work(self, study: str, confirm: str | None, **_options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        if not found.is_finished():
+            self.refuse_unfinished(study)
+        if confirm is None and sys.stdin.isatty():
+            for name, rule in describe_rules():
+                self.stdout.write(f"{name.replace('_', ' ')}: {rule}")
+            confirm = input(f"Type {study} to anonymise it for good: ")
+        if confirm != study:
+            self.refuse(f"Nothing was changed. Confirm with --confirm {study}.")
+        try:
+            done = anonymise(found)
+        except NotFinished:
+            self.refuse_unfinished(study)
+        for kind, count in {**done.deleted, **done.cleared}.items():
+            if count:
+                self.say(f"{kind.replace('_', ' ')}: {count} {'deleted' if kind in done.deleted else 'cleared'}")
+        for folder in done.folders:
+            self.say(f"files removed: {folder}")
+        for path in done.remaining:
+            self.say(f"still names somebody, delete it unless it must stay: {path}")
+        return {"study": study, **asdict(done)}
+
+    def refuse_unfinished(self, study: str) -> None:
+        self.refuse(
+            f"The study {study!r} is not closed, or people are still taking part. Close it first (close_study)."
+        )

@@ -1,0 +1,11 @@
+from studies.management.stage_command import StageCommand
+from studies.models import Stage
+
+
+class Command(StageCommand):
+    help = (
+        "Closes a study: nobody new starts, and people who have started can finish. Then the results by arm are shown. "
+        "open_study opens it again."
+    )
+    to = Stage.CLOSED
+    said = "is closed: no one new can start"

@@ -1,0 +1,11 @@
+from studies.management.stage_command import StageCommand
+from studies.models import Stage
+
+
+class Command(StageCommand):
+    help = (
+        "Pauses a study: nobody new starts, and people under way go on when it is open again. A conversation that has "
+        "begun can be finished. open_study ends the pause."
+    )
+    to = Stage.PAUSED
+    said = "is paused"

@@ -1,0 +1,73 @@
+"""Records of My data as a person reads them: each value with its name, in the language of the page."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from dialogue.languages import CODES, get_language
+from dialogue.models import RiskEvent
+from studies.models import LedgerEntry, Participation, Receipt
+from studies.my_data.contents import NAMES, Kind, Record
+from studies.participation.counts import status_label
+
+
+def name_language(code: str) -> str:
+    """Return what a language calls itself."""
+    return get_language(code).name if code in CODES else code
+
+
+CHOICES: Mapping[tuple[str, str], Any] = {
+    ("participations", "part"): lambda code: Participation.Track(code).label,
+    ("participations", "status"): status_label,
+    ("receipts", "what"): lambda code: Receipt.Kind(code).label,
+    ("ledger", "kind"): lambda code: LedgerEntry.Kind(code).label,
+    ("risk_events", "your_answer"): lambda code: RiskEvent.SafeAnswer(code).label,
+    **{(kind, "language"): name_language for kind in ("participations", "consents", "conversations")},
+}
+PLAIN = ("answers", "turns")  # kinds whose pages have a form of their own
+
+
+def describe(kind: Kind) -> list[list[tuple[str, str]]]:
+    """Return each record as names and values; what is empty is left out."""
+    return [list(describe_record(kind.name, record)) for record in kind.records]
+
+
+def describe_record(kind: str, record: Record) -> Iterator[tuple[str, str]]:
+    for name, value in record.items():
+        if value not in (None, "", [], {}):
+            label = CHOICES.get((kind, name))
+            yield str(NAMES.get(name, name)), write_value(label(value) if label else value)
+
+
+def write_value(value: Any) -> str:
+    """Return a value as people read it. Moments are in UTC."""
+    if isinstance(value, datetime):
+        return f"{date_format(timezone.localtime(value), 'DATETIME_FORMAT')} UTC"
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {write_value(member)}" for name, member in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(write_value, value))
+    return str(value)
+
+
+def group_answers(kind: Kind) -> list[tuple[Record, list[Record]]]:
+    """Return answers form by form: the first answer, which says what form it was, and all of its answers."""
+    found: dict[tuple[Any, ...], list[Record]] = {}
+    for record in kind.records:
+        place = tuple(record[name] for name in ("questionnaire", "moment", "turn", "conversation", "answered_at"))
+        found.setdefault(place, []).append(record)
+    return [(records[0], records) for _place, records in sorted(found.items(), key=lambda pair: pair[0][-1])]
+
+
+def group_messages(kind: Kind) -> list[tuple[int, list[Record]]]:
+    """Return messages conversation by conversation."""
+    found: dict[int, list[Record]] = {}
+    for record in kind.records:
+        found.setdefault(record["conversation"], []).append(record)
+    return sorted(found.items())

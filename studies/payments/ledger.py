@@ -1,0 +1,184 @@
+"""The payment ledger: what people are owed by the study's rule, corrections, and what was paid.
+
+The rule is that of the version with which a person began. What it says is booked once a person is over; where it later
+says more, as after they were let back, the difference is booked too. It never takes anything back but the bonus of
+people who were excluded. Test data is not paid.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from studies.design.payment_spec import PaymentSpec, count_minutes, exact, get_owed
+from studies.models import LedgerEntry, Participation, Study
+from studies.models.participation import OVER, Status
+from studies.participation.time_spent import seconds_spent
+
+Kind = LedgerEntry.Kind
+ADDS = (Kind.DUE, Kind.BONUS, Kind.CORRECTION)  # to what is owed
+ZERO = Decimal(0)
+
+
+class NotAsSeen(Exception):
+    """The account has changed since it was looked at."""
+
+
+@dataclass
+class Account:
+    """The ledger of one person in one currency, summed. `paid_entry`: the last payment that is not undone; `person`:
+    None once they are erased."""
+
+    record_code: str
+    person: Participation | None
+    currency: str
+    sums: dict[str, Decimal] = field(default_factory=lambda: dict.fromkeys(Kind.values, ZERO))
+    minutes: int | None = None
+    rate: Decimal | None = None
+    paid_entry: LedgerEntry | None = None
+
+    @property
+    def code(self) -> str:
+        """Return the person's code; of somebody who is erased, their record code."""
+        return self.person.code if self.person else self.record_code
+
+    def add(self, entry: LedgerEntry) -> None:
+        self.sums[entry.kind] += entry.amount
+        if entry.kind == Kind.DUE:
+            self.minutes, self.rate = entry.minutes, entry.rate
+        elif entry.kind == Kind.PAID and not hasattr(entry, "undone_by"):
+            self.paid_entry = entry
+
+    @property
+    def owed(self) -> Decimal:
+        """Return what the person gets in all."""
+        return sum((self.sums[kind] for kind in ADDS), ZERO)
+
+    @property
+    def paid(self) -> Decimal:
+        return self.sums[Kind.PAID] - self.sums[Kind.UNDONE]
+
+    @property
+    def balance(self) -> Decimal:
+        """Return what is still to be paid; negative where too much was."""
+        return self.owed - self.paid
+
+
+def get_accounts(study: Study) -> list[Account]:
+    """Return the accounts of everybody who has an entry, in the order of their codes."""
+    entries = study.ledger.select_related("participation__payee", "undone_by")
+    found: dict[tuple[str, str], Account] = {}
+    for entry in entries:
+        new = Account(entry.record_code, entry.participation, entry.currency)
+        found.setdefault((entry.record_code, entry.currency), new).add(entry)
+    return sorted(found.values(), key=lambda account: (account.code, account.currency))
+
+
+@transaction.atomic
+def book_owed(study: Study) -> int:
+    """Book what the study's rule owes to people who are over; return how many entries are new."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    rules = {protocol.pk: protocol.spec().payment for protocol in study.protocols.all()}
+    accounts = {account.record_code: account for account in get_accounts(study)}
+    people = study.participations.people().filter(status__in=OVER, protocol__isnull=False, record_code__isnull=False)
+    entries = [
+        entry
+        for person in people.order_by("pk")
+        if (rule := rules[person.protocol_id])
+        for entry in new_entries(person, rule, accounts.get(person.record_code, open_account(person, rule.currency)))
+    ]
+    LedgerEntry.objects.bulk_create(entries)
+    return len(entries)
+
+
+def open_account(person: Participation, currency: str) -> Account:
+    """Return the account of a person who has no entry yet."""
+    return Account(person.record_code or "", person, currency)
+
+
+def new_entries(person: Participation, rule: PaymentSpec, account: Account) -> list[LedgerEntry]:
+    """Return what is to be booked so that the account is as the rule says."""
+    own = {"study_id": person.study_id, "participation": person, "currency": rule.currency}
+    own["record_code"] = account.record_code
+    minutes = count_minutes(get_seconds(person))
+    share = person.position / len(person.plan) if person.plan else 0.0
+    more = get_owed(rule, status=person.status, minutes=minutes, share=share) - account.sums[Kind.DUE]
+    found = []
+    if more > 0:
+        timed = {"minutes": minutes, "rate": rule.get_rate()} if rule.per_hour else {}
+        found.append(LedgerEntry(kind=Kind.DUE, amount=more, **own, **timed))
+    if bonus := missing_bonus(person, rule, account):
+        found.append(LedgerEntry(kind=Kind.BONUS, amount=bonus, **own))
+    return found
+
+
+def get_seconds(person: Participation) -> int:
+    """Return the time they spent; it is stored for people who completed, left or were timed out."""
+    return person.active_seconds or seconds_spent(person)
+
+
+def missing_bonus(person: Participation, rule: PaymentSpec, account: Account) -> Decimal:
+    """Return the bonus that is not booked yet; negative where it is taken back from somebody who was excluded."""
+    booked = account.sums[Kind.BONUS]
+    if person.excluded:
+        return -booked
+    return max(exact(rule.bonus) - booked, ZERO) if person.status == Status.COMPLETED else ZERO
+
+
+@transaction.atomic
+def pay(study: Study, seen: Mapping[str, Decimal], user: AbstractBaseUser, *, reason: str = "") -> list[LedgerEntry]:
+    """Book that people were paid their balance. `seen`: by code, the balance that was looked at. Raises NotAsSeen where
+    one has changed since, and then books nothing."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    due = {account.code: account for account in get_accounts(study) if account.balance > 0}
+    changed = sorted(code for code, amount in seen.items() if code not in due or due[code].balance != amount)
+    if changed:
+        raise NotAsSeen(", ".join(changed))
+    return [enter(study, due[code], Kind.PAID, amount, user, reason=reason) for code, amount in seen.items()]
+
+
+@transaction.atomic
+def undo(payment: LedgerEntry, user: AbstractBaseUser) -> bool:
+    """Book that a payment did not happen; False where that was booked before."""
+    fresh = LedgerEntry.objects.select_for_update().get(pk=payment.pk)
+    if LedgerEntry.objects.filter(undoes=fresh).exists():
+        return False
+    account = Account(fresh.record_code, fresh.participation, fresh.currency)
+    enter(fresh.study, account, Kind.UNDONE, fresh.amount, user, undoes=fresh)
+    return True
+
+
+def correct(
+    person: Participation, amount: Decimal, currency: str, user: AbstractBaseUser, *, reason: str
+) -> LedgerEntry:
+    """Book more for a person, or less where `amount` is negative."""
+    return enter(person.study, open_account(person, currency), Kind.CORRECTION, amount, user, reason=reason)
+
+
+def enter(
+    study: Study, account: Account, kind: Kind, amount: Decimal, user: AbstractBaseUser, **more: Any
+) -> LedgerEntry:
+    return LedgerEntry.objects.create(
+        study=study,
+        participation=account.person,
+        record_code=account.record_code,
+        kind=kind,
+        amount=amount,
+        currency=account.currency,
+        by=user,
+        by_name=user.get_username(),
+        **more,
+    )
+
+
+def get_totals(accounts: Iterable[Account]) -> dict[str, dict[str, Decimal]]:
+    """Return owed, paid and to be paid, by currency."""
+    found: dict[str, dict[str, Decimal]] = {}
+    for account in accounts:
+        sums = found.setdefault(account.currency, {"owed": ZERO, "paid": ZERO, "balance": ZERO})
+        for name in sums:
+            sums[name] += getattr(account, name)
+    return dict(sorted(found.items()))

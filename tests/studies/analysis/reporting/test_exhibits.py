@@ -1,0 +1,189 @@
+"""The first screen, the exhibits and their files: what they show, in which order, and what they leave out."""
+
+import csv
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+import pytest
+
+from studies.analysis.pooling import PARTS, POOLED
+from studies.analysis.reporting.drawing import Figure, style
+from studies.analysis.reporting.excerpts import without_repetition
+from studies.analysis.reporting.exhibits import exhibits_of
+from studies.analysis.reporting.exhibits.card import card
+from studies.analysis.reporting.exhibits.strategy_gain import gain_rows, gains_in_words
+from studies.analysis.reporting.page import page
+from studies.analysis.reporting.paper import escape_latex, escape_markdown, paper_of
+from studies.analysis.reporting.parts import Excerpt, Exhibit, Section
+from studies.analysis.reporting.sections import sections_of
+from studies.analysis.results import Results
+from tests.studies.analysis.builders import six_people, write_export
+from tests.studies.analysis.reporting.test_sections import results_of
+
+SCALE = {"instrument": "ten", "moment": "final"}
+ITEMS = ("*", "care", "safety")
+STRATEGIES = {"state_aware": 0.8, "user_aware": 0.7, "standard": 0.5}  # by name, as the files have them
+
+
+def agreed(strategy: str, r: float, item: str = "*", **other: Any) -> dict[str, Any]:
+    row = SCALE | {"judge": "J", "strategy": strategy, "human": "seeker", "item": item, "n": 12, "clusters": 6}
+    return row | {"pearson": r, "pearson_low": r - 0.2, "pearson_high": r + 0.1, "p_holm": 0.001} | other
+
+
+def compared(a: str, b: str, difference: float, p: float, item: str = "*") -> dict[str, Any]:
+    row = SCALE | {"judge": "J", "human": "seeker", "item": item, "strategy_a": a, "strategy_b": b, "n": 12}
+    return row | {"difference": difference, "low": difference - 0.1, "high": difference + 0.2, "p": p}
+
+
+def rated(arm: str, mean: float, item: str = "*", **other: Any) -> dict[str, Any]:
+    row = SCALE | {"raters": "seeker", "arm": arm, "item": item, "mean": mean, "n": 6, "clusters": 6}
+    return dict.fromkeys(PARTS, POOLED) | row | {"low": mean - 0.5, "high": mean + 0.5} | other
+
+
+AGREEMENT = [agreed(strategy, r, item) for strategy, r in STRATEGIES.items() for item in ITEMS]
+TESTS = [
+    *(compared("standard", "state_aware", 0.3, 0.02, item) for item in ITEMS),
+    *(compared("state_aware", "user_aware", -0.1, 0.5, item) for item in ITEMS),
+    *(compared("standard", "user_aware", 0.2, 0.03, item) for item in ITEMS),
+]
+ARMS = [rated(arm, mean, item) for arm, mean in (("amber", 2.0), ("birch", 4.0), ("cedar", 3.0)) for item in ITEMS]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    folder = write_export(tmp_path / "export", six_people())
+    return results_of(folder, agreement=AGREEMENT, strategy_tests=TESTS, arms=ARMS)
+
+
+@pytest.fixture
+def exhibits(results: Results) -> list[Exhibit]:
+    with style():
+        return exhibits_of(results)
+
+
+def places(text: str, *parts: str) -> list[int]:
+    return [text.index(part) for part in parts]
+
+
+def test_the_card_has_r_of_the_item_mean_in_the_order_of_the_strategies(results: Results) -> None:
+    said = card(results)
+    found = places(
+        said,
+        "<dt>standard</dt><dd><strong>r = 0.50</strong> <span>[0.30, 0.60]</span>",
+        "<dt>user-aware</dt><dd><strong>r = 0.70</strong> <span>[0.50, 0.80]</span>",
+        "<dt>state-aware</dt><dd><strong>r = 0.80</strong> <span>[0.60, 0.90]</span>",
+    )
+    assert found == sorted(found)
+
+
+def test_the_card_compares_each_strategy_with_the_standard_one_after_holm(results: Results) -> None:
+    said = card(results)
+    assert "<dt>user-aware − standard</dt><dd><strong>+0.20</strong> <span>[0.10, 0.40], p = .040</span>" in said
+    assert "<dt>state-aware − standard</dt><dd><strong>+0.30</strong> <span>[0.20, 0.50], p = .040</span>" in said
+    assert "so exploratory" in said
+    assert "user-aware − state-aware" not in said
+
+
+def test_a_difference_is_turned_where_the_standard_strategy_is_named_second(tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", six_people())
+    rows = gain_rows(results_of(folder, strategy_tests=[compared("other", "standard", -0.3, 0.02)]))
+    assert list(gains_in_words(rows)) == ["other − standard: +0.30, [0.10, 0.40], p = .020."]
+
+
+def test_the_card_has_the_arms_by_their_mean(results: Results) -> None:
+    said = card(results)
+    found = places(said, "<dt>birch</dt>", "<dt>cedar</dt>", "<dt>amber</dt>")
+    assert found == sorted(found)
+
+
+def test_the_card_says_how_many_people_and_clusters_it_rests_on(results: Results) -> None:
+    said = card(results)
+    assert "From 6 participants, 2 reviewers, 1 judge, 12 conversations and 168 ratings." in said
+    assert "rest on 6 clusters (people or profiles). With fewer than 30, they may be too narrow." in said
+
+
+def test_a_card_of_no_table_says_only_on_what_it_rests(tmp_path: Path) -> None:
+    said = card(results_of(write_export(tmp_path / "export", six_people())))
+    assert "<dl>" not in said
+    assert "168 ratings" in said
+
+
+def test_figures_and_tables_are_numbered_in_their_order(exhibits: list[Exhibit]) -> None:
+    assert [(exhibit.key, exhibit.part.label) for exhibit in exhibits] == [
+        ("agreement", "Figure 1"), ("arms", "Figure 2"), ("strategies", "Figure 3")
+    ]  # fmt: skip
+
+
+@pytest.mark.with_figures
+def test_all_items_stand_first_in_a_figure(exhibits: list[Exhibit]) -> None:
+    for exhibit in exhibits[1:]:
+        assert isinstance(exhibit.part, Figure)
+        found = places(exhibit.part.svg, "All items", "care", "safety")
+        assert found == sorted(found)
+
+
+def test_r_by_item_has_the_rows_and_columns_of_the_papers_table(exhibits: list[Exhibit]) -> None:
+    [table] = exhibits[0].beside
+    assert table.frame.columns.tolist() == ["judge", "strategy", "All items", "care", "safety", "n"]
+    assert table.frame["strategy"].tolist() == ["standard", "user-aware", "state-aware"]
+    assert "*" not in "".join(table.frame["All items"])
+
+
+def test_supplement_is_folded_and_numbered_by_itself(results: Results) -> None:
+    sections = sections_of(results)
+    kinds = [section.is_folded for section in sections]
+    assert kinds == sorted(kinds)
+    parts = [part for section in sections if section.is_folded for part in section.parts]
+    labels = [part.label for part in parts if isinstance(part, Figure | Excerpt)]
+    assert {"Figure S1", "Table S1"} <= set(labels)
+    assert all(label.split()[1].startswith("S") for label in labels)
+    html = page(results, sections, {})
+    assert html.index('id="summary"') < html.index('id="main-agreement"') < html.index('<details class="chapter">')
+
+
+def test_a_column_of_one_value_is_said_below_and_a_blank_one_left_out() -> None:
+    frame = pd.DataFrame({"raters": ["people"] * 2, "item": ["a", "b"], "mean": [1.0, 1.0], "language": ["–", "–"]})
+    shown, said = without_repetition(frame)
+    assert shown.columns.tolist() == ["item", "mean"]
+    assert said == "In every row: Raters people."
+
+
+def test_a_table_of_one_row_keeps_its_columns() -> None:
+    frame = pd.DataFrame({"raters": ["people"], "mean": [1.0], "language": [""]})
+    shown, said = without_repetition(frame)
+    assert (shown.columns.tolist(), said) == (["raters", "mean"], "")
+
+
+# The files for those who write
+
+
+def test_paper_has_each_exhibit_and_a_document_that_has_them_all(results: Results) -> None:
+    with style():
+        files = paper_of(sections_of(results), results, 'A "study"')
+    names = {f"paper/figure-{number}.{ending}" for number in (1, 2, 3) for ending in ("csv", "pdf", "svg", "tex")}
+    assert set(files) == names | {"paper/results.qmd"}
+    document = files["paper/results.qmd"].decode()
+    assert 'title: "A \\"study\\""' in document
+    assert [f"](figure-{number})" in document for number in (1, 2, 3)] == [True] * 3
+    assert "| Strategy | All items | care | safety |" in document
+    rows = list(csv.DictReader(StringIO(files["paper/figure-2.csv"].decode())))
+    assert [(row["arm"], row["item"]) for row in rows[:2]] == [("birch", "*"), ("birch", "care")]
+
+
+def test_a_study_without_an_exhibit_has_no_paper(tmp_path: Path) -> None:
+    results = results_of(write_export(tmp_path / "export", six_people()))
+    assert paper_of([Section("s", "S", [])], results, "A study") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "latex", "markdown"),
+    [
+        ("50 % of a_b", "50 \\% of a\\_b", "50 % of a\\_b"),
+        ("<.001 & −1 | [0, 1]", "\\textless{}.001 \\& $-$1 | [0, 1]", "\\<.001 & −1 \\| \\[0, 1\\]"),
+        ("\\input{x} $y^2", "\\textbackslash{}input\\{x\\} \\$y\\textasciicircum{}2", "\\\\input\\{x\\} \\$y\\^2"),
+    ],
+)
+def test_texts_of_a_study_are_no_commands_in_latex_or_markdown(text: str, latex: str, markdown: str) -> None:
+    assert (escape_latex(text), escape_markdown(text)) == (latex, markdown)

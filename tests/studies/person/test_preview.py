@@ -1,0 +1,77 @@
+"""The preview of a draft: each step of both tracks as people would see it, and nothing of it is kept."""
+
+import pytest
+from django.urls import reverse
+
+from studies.builder.document import StudyDocument
+from studies.models import Participation, Study, StudyDraft
+from tests.studies.builder.test_pages import begin, fill_consent
+
+pytestmark = pytest.mark.django_db
+
+
+def page(desk, draft, name="research-draft-preview", **asked):
+    return desk.get(reverse(name, args=[draft.pk]), asked)
+
+
+def step(desk, draft, **asked):
+    return page(desk, draft, "research-draft-preview-step", **asked)
+
+
+@pytest.fixture
+def draft(desk):
+    draft = begin(desk)
+    fill_consent(desk, draft)
+    return draft
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("track", ["participant", "counsellor"])
+def test_each_step_is_shown_and_nothing_is_kept(track, language, desk, draft):
+    steps = page(desk, draft, track=track, language=language).context["steps"]
+    assert len(steps) > 8
+    alone = {"Blinding question"}  # it asks about conversations that were had
+    for one in steps:
+        if one.label in alone:
+            continue
+        shown = step(desk, draft, track=track, language=language, step=one.number)
+        assert shown.status_code == 200, one.label
+        assert f'lang="{"zh-Hans" if language == "zh" else "en"}"' in shown.content.decode(), one.label
+        assert shown["X-Frame-Options"] == "SAMEORIGIN"
+    assert not Study.objects.exists()
+    assert not Participation.objects.exists()
+
+
+def test_consent_shows_the_values_of_the_draft(desk, draft):
+    document = StudyDocument(draft.text)
+    document.set(("consent", "pi_name"), {"en": "Doctor Marker", "zh": "标记博士"})
+    StudyDraft.objects.filter(pk=draft.pk).update(text=document.text)
+    steps = page(desk, draft, track="participant", language="en").context["steps"]
+    number = page(desk, draft, language="en", of="consent").context["number"]
+    assert steps[number].label == "Consent"
+    assert "Doctor Marker" in step(desk, draft, track="participant", language="en", step=number).content.decode()
+
+
+def test_draft_that_lacks_values_and_models_is_shown_with_marks(desk):
+    draft = begin(desk, "emoharbor")
+    shown = page(desk, draft)
+    assert shown.context["is_complete"] is False
+    assert shown.context["steps"]
+    number = next(one.number for one in shown.context["steps"] if one.label == "Consent")
+    assert step(desk, draft, step=number).status_code == 200
+
+
+WRONG = ({"step": "999"}, {"step": "9999999"}, {"step": "-1"}, {"track": "x", "language": "y"}, {"of": "x"})
+
+
+@pytest.mark.parametrize("asked", WRONG)
+def test_what_there_is_not_breaks_nothing(asked, desk, draft):
+    assert page(desk, draft, **asked).status_code == 200
+    assert step(desk, draft, **asked).status_code in (200, 404)
+
+
+def test_draft_that_is_no_study_at_all_says_so(desk):
+    draft = begin(desk, "minimal")
+    StudyDraft.objects.filter(pk=draft.pk).update(text="languages = 5\n")
+    assert "The draft lacks too much to be shown." in page(desk, draft).content.decode()
+    assert step(desk, draft).status_code == 404

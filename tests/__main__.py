@@ -23,6 +23,7 @@ import psycopg
 import redis
 
 from tests.amounts import IN_FULL
+from tests.lanes import SERVERS, SLOW
 
 POSTGRES = "postgresql://postgres@127.0.0.1:5432/postgres"
 REDIS = "redis://127.0.0.1:6379/0"
@@ -33,7 +34,7 @@ SECONDS = 3  # to connect
 NO_TESTS = 5  # pytest's exit code where it was to run none: no failure where another run has some
 IN_PROCESS = "not browser and not servers"
 WITH_DATABASE = "django_db and not browser"
-IN_SHORT = f"{WITH_DATABASE} and not one_database"
+IN_SHORT = "both_databases"
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,26 @@ def main(arguments: Sequence[str]) -> int:
         if arguments:
             code = run_in_turn([Run("sqlite", arguments), *more], Path(folder))
         else:
-            # About as long each: two processors are enough for four, and none is left alone with the last half hour.
+            # About as long each: two processors are enough for four, and none is left alone with the last minutes.
             lanes = [
                 [Run("sqlite", ["-m", f"not slow and {IN_PROCESS}"])],
-                [Run("slow", ["-m", f"slow and {IN_PROCESS}"])],
+                [Run("slow", ["-m", f"slow and {IN_PROCESS}", *paths(SLOW)])],
                 [Run("faults", ["-m", "servers", "tests/faults"]), *more],
-                [Run("walks", ["-m", "servers", "--ignore=tests/faults"]), Run("browser", ["-m", "browser"])],
+                [
+                    Run("walks", ["-m", "servers", "--ignore=tests/faults", *paths(SERVERS)]),
+                    Run("browser", ["-m", "browser", "tests/browser"]),
+                ],
             ]
             code = run_side_by_side(lanes, Path(folder))
     for name, url, rest in (("PostgreSQL", postgres, "the database tests"), ("Redis", redis_url, "sockets")):
         if not url:
             print(f"*** SKIPPED: no {name} answered on its standard port, so {rest} ran without it alone. ***")
     return code
+
+
+def paths(places: Sequence[str]) -> list[str]:
+    """Return the files and folders that pytest is to look into, so that it need not read all tests."""
+    return [f"tests/{place}" for place in places]
 
 
 def address(variable: str, usual: str, connect: Callable[[str], None]) -> str:

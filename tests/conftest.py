@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from asgiref.sync import SyncToAsync, sync_to_async
@@ -22,39 +23,12 @@ from hypothesis import settings as properties
 from dialogue import replies
 from studies.models.append_only import TABLE, guard_log, is_guarded, unguard_log
 from tests.amounts import choose
+from tests.lanes import ONE_DATABASE, SERVERS, SLOW
 
 ROOT = Path(__file__).parent
-# Files and folders whose tests start real servers and workers, and mostly wait for them.
-SERVERS = (
-    *("walks", "faults"),
-    *(f"studies/management/test_{name}.py" for name in ("command", "jobs", "runner_beside", "server_lock", "start")),
-    *(f"studies/bots/test_{name}.py" for name in ("walk", "pairs", "line")),
-)
-# Files whose tests take seconds of a processor each.
-SLOW = (
-    *("test_hostile_input.py", "test_discreet_log.py", "coverage", "fuzz", "studies/api/test_schema_fuzz.py"),
-    *(
-        f"studies/analysis/{name}"
-        for name in ("test_run.py", "test_kumar.py", "test_seed_tables.py", "planning", "tables")
-    ),
-    *(f"studies/analysis/measures/test_{name}.py" for name in ("contrasts", "mixed", "multiple")),
-    *(f"studies/analysis/reporting/test_{name}.py" for name in ("figures", "primary_section", "radar")),
-    *(f"studies/judging/test_{name}.py" for name in ("batches", "fields", "judging", "recovery", "replay")),
-    *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data", "walk_paper")),
-    *("studies/data/imports", "studies/participation/test_instructed.py", "studies/simulation/test_simulate.py"),
-    *("studies/person/test_person.py", "dialogue/providers/test_limits.py"),
-)
-# Files that `make test` runs on SQLite alone, and `make test-all` on PostgreSQL too: their time goes into prompts,
-# statistics or pages, and other tests store and read the same rows.
-ONE_DATABASE = (
-    *(f"studies/judging/test_{name}.py" for name in ("fields", "variants")),
-    *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data", "walk_paper")),
-    *(f"studies/participation/test_{name}.py" for name in ("blinding", "instructed")),
-    *("studies/analysis", "studies/data/imports", "studies/builder/test_pages.py", "studies/replication"),
-    *("fuzz", "studies/api/test_schema_fuzz.py", "studies/access/test_cells.py"),
-)
 properties.register_profile("ours", max_examples=choose(usual=40, full=300), deadline=None)
 properties.load_profile("ours")
+EVERY = 4  # of the tests that are rolled back, one in so many runs on both databases
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 
 
@@ -63,9 +37,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         place = item.path.relative_to(ROOT)
         places = {place.as_posix(), *(folder.as_posix() for folder in place.parents)}
-        for marker, marked in (("servers", SERVERS), ("slow", SLOW), ("one_database", ONE_DATABASE)):
+        for marker, marked in (("servers", SERVERS), ("slow", SLOW)):
             if places & set(marked):
                 item.add_marker(marker)
+        if not places & set(ONE_DATABASE) and is_for_both_databases(item):
+            item.add_marker("both_databases")
+
+
+def is_for_both_databases(item: pytest.Item) -> bool:
+    database = item.get_closest_marker("django_db")
+    if database is None or item.get_closest_marker("browser"):
+        return False
+    return bool(database.kwargs.get("transaction")) or crc32(item.nodeid.encode()) % EVERY == 0
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -1,17 +1,22 @@
 """The real thing for tests: `manage.py start` as a process of its own, with its own database, that can be killed."""
 
+import atexit
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import aiohttp
@@ -23,6 +28,7 @@ NOT_INHERITED = (
     *("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL", "DJANGO_SETTINGS_MODULE", "DEBUG", "CONTACT_KEY"),
 )
 
+COPYING = threading.Lock()  # servers of several threads wait for the first one
 OPEN_ALL = 'from studies.models import Study; Study.objects.update(stage="open")'
 
 
@@ -99,11 +105,14 @@ class Server:
 
 
 @contextmanager
-def serving(tmp_path: Path, *, with_jobs: bool = False, **env: str) -> Iterator[Server]:
+def serving(tmp_path: Path, *, with_jobs: bool = False, from_empty: bool = False, **env: str) -> Iterator[Server]:
     """A server on a free port with the demo study loaded; everything it writes is under `tmp_path`."""
     port = free_port()
     folder = tmp_path / "var"
     variables = environment(folder, port, **env)
+    if not (from_empty or "DATABASE_URL" in env or folder.exists()):
+        with COPYING:
+            shutil.copytree(started_folder(), folder)
     server = Server(f"http://127.0.0.1:{port}", variables, folder, tmp_path / "server.log", with_jobs)
     try:
         server.start()
@@ -116,6 +125,17 @@ def environment(folder: Path, port: int, **env: str) -> dict[str, str]:
     """Return the environment of a server that writes into `folder` alone."""
     kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
     return kept | {"VAR_DIR": str(folder), "HOST": "127.0.0.1", "PORT": str(port)} | env
+
+
+@cache
+def started_folder() -> Path:
+    """Return what a server wrote when it first started: to make tables and to load the demonstration takes ten seconds
+    of a processor. Tests of a first start ask for it with `from_empty`."""
+    place = Path(tempfile.mkdtemp(prefix="emostudy-started."))
+    atexit.register(shutil.rmtree, place)
+    with serving(place, from_empty=True):
+        pass
+    return place / "var"
 
 
 async def come_in(browser: aiohttp.ClientSession, door: str) -> str:

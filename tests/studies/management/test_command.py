@@ -30,6 +30,34 @@ OURS = (
 )
 
 
+BAD_INPUTS = [
+    ["export", "none", "--out", "x"],
+    ["judge", "none", "--judge", "demo", "--strategy", "standard"],
+    ["simulate", "none", "--seeker", "average"],
+    ["export_training", "none", "--format", "sft", "--out", "x.jsonl"],
+    ["erase", "none", "P2"],
+    ["replay_draws", "none"],
+    ["import_ratings", "none", "no.csv"],
+    ["import_conversations", "none", "no.jsonl"],
+    ["analyse", "no-such-folder", "--out", "x"],
+    ["invite", "none", "--count", "1"],
+    ["try_oncall", "none"],
+]
+# Commands one after the other in one process, for each takes a second or two to start.
+SEVERAL = """
+import contextlib, io, json, sys
+from django.core.management import execute_from_command_line
+for arguments in {commands!r}:
+    out, errors, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            execute_from_command_line(["manage.py", *arguments])
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps([code, out.getvalue(), errors.getvalue()]))
+"""
+
+
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory):
     """Commands of a server that is not running, with a database of its own."""
@@ -44,11 +72,16 @@ def test_every_command_of_ours_is_there():
     assert set(OURS) <= {name for name, app in get_commands().items() if app == "studies"}
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_command_explains_itself(shell, name):
-    told = shell.manage(name, "--help")
-    assert told.returncode == 0
-    assert "--json" in told.stdout
+def run_several(shell, commands):
+    """Return the exit code, the output and the error output of each."""
+    done = shell.manage("shell", "-v0", "-c", SEVERAL.format(commands=commands))
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_every_command_explains_itself(shell):
+    told = run_several(shell, [[name, "--help"] for name in OURS])
+    assert [name for name, (code, out, _) in zip(OURS, told, strict=True) if code or "--json" not in out] == []
 
 
 def test_faults_of_a_file_are_lines_of_file_place_and_what_is_wrong(shell, tmp_path):
@@ -73,24 +106,12 @@ def test_summary_is_the_last_line(shell):
     }
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["export", "none", "--out", "x"],
-        ["judge", "none", "--judge", "demo", "--strategy", "standard"],
-        ["simulate", "none", "--seeker", "average"],
-        ["export_training", "none", "--format", "sft", "--out", "x.jsonl"],
-        ["erase", "none", "P2"],
-        ["replay_draws", "none"],
-        ["import_ratings", "none", "no.csv"],
-        ["import_conversations", "none", "no.jsonl"],
-        ["analyse", "no-such-folder", "--out", "x"],
-        ["invite", "none", "--count", "1"],
-        ["try_oncall", "none"],
-    ],
-)
-def test_bad_input_is_one_plain_line_and_code_2(shell, arguments):
-    told = shell.manage(*arguments)
-    assert told.returncode == 2
-    assert len(told.stderr.splitlines()) == 1
-    assert "Traceback" not in told.stderr
+def test_bad_input_is_one_plain_line_and_code_2(shell):
+    told = shell.manage(*BAD_INPUTS[0])
+    assert (told.returncode, len(told.stderr.splitlines())) == (2, 1)
+    several = run_several(shell, BAD_INPUTS)
+    assert [
+        (*arguments, code, errors)
+        for arguments, (code, _, errors) in zip(BAD_INPUTS, several, strict=True)
+        if code != 2 or len(errors.splitlines()) != 1 or "Traceback" in errors
+    ] == []

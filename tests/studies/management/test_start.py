@@ -49,7 +49,7 @@ def wait_until(what: Callable[[], bool]) -> None:
 
 
 def test_runner_beside_the_server_does_what_was_planned_and_ends_with_it(folder: Path) -> None:
-    with serving(folder, with_jobs=True) as server:
+    with serving(folder, with_jobs=True, from_empty=True) as server:
         assert children(server) == []
         assert server.manage(*SIMULATE, "--background").returncode == 0
         wait_until(lambda: jobs(server) == ["done"])

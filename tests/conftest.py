@@ -74,7 +74,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the test cache keys of its own, so that attempts are not counted on: to clear it would clear a whole
     Redis."""
     shared = caches["default"]
-    monkeypatch.setattr(shared, "key_prefix", f"{shared.key_prefix}:{uuid.uuid4().hex}")
+    monkeypatch.setattr(shared, "key_prefix", f"{shared.key_prefix}:{uuid.uuid4().int}")
 
 
 @pytest.fixture(autouse=True)

@@ -104,12 +104,25 @@ def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: 
         raise AnalysisError(f"there is no table {', '.join(sorted(unknown))}")
     wanted = tuple(table for table in TABLES if not names or table.name in names)
     tables: dict[str, pd.DataFrame] = {}
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1), _beside((export, bootstrap)) as beside:
+        alone = [table for table in wanted if not table.reads_tables]
+        # The copy begins with the last one. What it has not begun when its turn comes here is computed here.
+        there = {table.name: beside.submit(_compute_there, table.name) for table in reversed(alone)} if beside else {}
         for done, table in enumerate(wanted):
-            part = partial(table.compute, tables=dict(tables)) if table.reads_tables else table.compute
             tell = partial(on_progress, done, len(wanted) + 1)
+            if table.name in there and not there[table.name].cancel():
+                tell(table.name)
+                tables[table.name] = there[table.name].result()
+                continue
+            part = partial(table.compute, tables=dict(tables)) if table.reads_tables else table.compute
             tables[table.name] = _rows_of(replace(table, compute=part), export, bootstrap, tell)
     return Results(export, bootstrap, tables, wanted)
+
+
+def _compute_there(name: str) -> pd.DataFrame:
+    table = next(table for table in TABLES if table.name == name)
+    export, bootstrap = _held
+    return _rows_of(table, export, bootstrap, lambda _part: None)
 
 
 def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[[str], None]) -> pd.DataFrame:
@@ -124,31 +137,48 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
     """Return the files by path under the folder of results. The files of the figures are in English."""
     tables = {f"{name}.csv": results.csv(name) for name in results.tables}
-    with _beside() as start:
-        others = {name: start(_report, results, language) for language, name in REPORTS.items() if language != ENGLISH}
+    translated = [language for language in REPORTS if language != ENGLISH]
+    with _beside((results,)) as beside:
+        others = {language: beside.submit(_report_there, language) for language in translated} if beside else {}
         sections = _sections(results, ENGLISH, tell)
         drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures_in(sections)}
         with speaking(ENGLISH):
             paper = paper_of(sections, results, title_of(results.export))
         reports = {REPORTS[ENGLISH]: _page(results, sections, ENGLISH)}
-        for name, wait_for in others.items():
-            tell(name)
-            reports[name] = wait_for()
+        for language in translated:
+            tell(REPORTS[language])
+            found = others[language].result() if language in others else _report(results, language)
+            reports[REPORTS[language]] = found
     return tables | drawn | paper | {"results.json": results.as_json()} | reports
 
 
-@contextmanager
-def _beside() -> Iterator[Callable[..., Callable[[], bytes]]]:
-    """Give a function that starts work in a copy of this process, and returns what waits for its result.
+def _report_there(language: str) -> bytes:
+    (results,) = _held
+    return _report(results, language)
 
-    Where there is one processor, or where a copy is not allowed or not safe (other threads may hold locks), the work is
-    done when it is waited for.
+
+_held: Any = ()  # what a copy of this process works on
+
+
+def _hold(*things: Any) -> None:
+    global _held
+    _held = things
+
+
+@contextmanager
+def _beside(things: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor | None]:
+    """Give a copy of this process, which holds the things without being sent them.
+
+    None where there is one processor, or where a copy is not allowed or not safe (other threads may hold locks).
     """
     if not _may_fork():
-        yield partial
+        yield None
         return
-    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
-        yield lambda work, *given: pool.submit(work, *given).result
+    with ProcessPoolExecutor(1, mp_context=get_context("fork"), initializer=_hold, initargs=things) as pool:
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _may_fork() -> bool:

@@ -221,8 +221,12 @@ def test_an_empty_cell_of_an_estimate_has_its_reason_in_note(out: Path) -> None:
                 assert [gap for gap in gaps if gap not in row["note"]] == []
 
 
-def test_analyse_gives_the_same_bytes_for_the_same_input(folder: Path, tmp_path: Path) -> None:
+def test_analyse_gives_the_same_bytes_for_the_same_input_on_one_processor_and_on_more(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1})
     analyse(folder, tmp_path / "once", bootstrap=20, seed=4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0})
     analyse(folder, tmp_path / "again", bootstrap=20, seed=4)
     analyse(folder, tmp_path / "other", bootstrap=20, seed=5)
     once, again, other = (contents(tmp_path / name) for name in ("once", "again", "other"))

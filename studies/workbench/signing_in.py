@@ -26,6 +26,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from studies.access.confirming import is_confirmed
+from studies.workbench.account_mails import tell_of_change
 
 ELSEWHERE = "login_failed_elsewhere"  # in settings.ACCOUNT_RATE_LIMITS
 NOWHERE = "0.0.0.0"  # noqa: S104 - nothing listens there
@@ -50,6 +51,11 @@ class Adapter(DefaultAccountAdapter):
 
     def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
         return not is_confirmed(context.request)
+
+    def send_notification_mail(
+        self, template_prefix: str, user: AbstractBaseUser, context: Any = None, email: str | None = None
+    ) -> None:
+        tell_of_change(user, template_prefix)
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address, also where a request has none, such as over a socket of the machine's own."""

@@ -60,6 +60,33 @@ def test_app_is_asked_for_its_code_after_the_password(ada):
     assert other.get("/research/").status_code == 200
 
 
+@pytest.mark.usefixtures("on_commit_at_once")
+def test_owner_is_told_by_mail_what_was_changed(ada, mailoutbox):
+    User.objects.update(email="ada@example.org")
+    client, _ = sign_in()
+    turn_on_app(client)
+    client.post(f"{HOME}app/off/")
+    assert [mail.body.split(" Account: ada, ")[0] for mail in mailoutbox] == [
+        "An authenticator app was added to your account.",
+        "The authenticator app was removed from your account.",
+    ]
+    assert {(*mail.to, mail.subject) for mail in mailoutbox} == {
+        ("ada@example.org", "Your emostudy account was changed")
+    }
+    assert "sign out everywhere" in mailoutbox[0].body
+
+
+@pytest.mark.usefixtures("on_commit_at_once")
+def test_change_holds_where_the_mail_server_does_not_take_the_mail(ada, settings, caplog):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
+    User.objects.update(email="ada@example.org")
+    client, _ = sign_in()
+    turn_on_app(client)
+    assert Authenticator.objects.filter(type=Authenticator.Type.TOTP).exists()
+    assert "could not be sent: ConnectionRefusedError" in caplog.text
+
+
 def test_wrong_code_turns_nothing_on(ada):
     client, _ = sign_in()
     response = client.post(f"{HOME}app/", {"code": "000000"})

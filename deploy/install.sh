@@ -10,7 +10,7 @@ install_checked() {
 }
 echo "Installing what $2 names (once; about half a minute) …"
 if install_checked deploy/uv.txt 2>/dev/null &&
-    "$bin/uv" pip install --quiet --compile-bytecode --python "$bin/python" -r "$2" -c constraints.txt 2>/dev/null; then
+    "$bin/uv" pip install --system-certs --quiet --compile-bytecode --python "$bin/python" -r "$2" -c constraints.txt 2>/dev/null; then
     exit 0
 fi
 install_checked constraints.txt

@@ -4,8 +4,8 @@ ports. Says what was left out.
 
     python -m tests [--all] [what pytest takes]
 
-Long tests have fewer examples, unless `--all` is given. Four processes go side by side, for those with servers mostly
-wait; with arguments one goes after the other.
+Long tests have fewer examples, unless `--all` is given. Four runs go side by side, for those with servers mostly wait;
+with arguments one goes after the other.
 """
 
 import os
@@ -31,6 +31,7 @@ REDIS = "redis://127.0.0.1:6379/0"
 # keep what it compiled.
 UNSET = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY", "DEBUG", "REPLAY", "PYTHONDONTWRITEBYTECODE")
 SECONDS = 3  # to connect
+AT_ONCE = 4  # runs: servers and browsers mostly wait
 NO_TESTS = 5  # pytest's exit code where it was to run none: no failure where another run has some
 IN_PROCESS = "not browser and not servers"
 WITH_DATABASE = "django_db and not browser"
@@ -63,17 +64,15 @@ def main(arguments: Sequence[str]) -> int:
         if arguments:
             code = run_in_turn([Run("sqlite", arguments), *more], Path(folder))
         else:
-            # About as long each: two processors are enough for four, and none is left alone with the last minutes.
-            lanes = [
-                [Run("sqlite", ["-m", f"not slow and {IN_PROCESS}"])],
-                [Run("slow", ["-m", f"slow and {IN_PROCESS}", *paths(SLOW)])],
-                [Run("faults", ["-m", "servers", "tests/faults"]), *more],
-                [
-                    Run("walks", ["-m", "servers", *paths(place for place in SERVERS if place != "faults")]),
-                    Run("browser", ["-m", "browser", "tests/browser"]),
-                ],
+            # The longest first, so that no processor is left alone with one of them.
+            others = [
+                Run("browser", ["-m", "browser", "tests/browser"]),
+                Run("walks", ["-m", "servers", *paths(place for place in SERVERS if place != "faults")]),
+                Run("slow", ["-m", f"slow and {IN_PROCESS}", *paths(SLOW)]),
+                *more,
+                Run("faults", ["-m", "servers", "tests/faults"]),
             ]
-            code = run_side_by_side(lanes, Path(folder))
+            code = run_side_by_side(Run("sqlite", ["-m", f"not slow and {IN_PROCESS}"]), others, Path(folder))
     for name, url, rest in (("PostgreSQL", postgres, "the database tests"), ("Redis", redis_url, "sockets")):
         if not url:
             print(f"*** SKIPPED: no {name} answered on its standard port, so {rest} ran without it alone. ***")
@@ -118,15 +117,13 @@ def keys(url: str) -> Iterator[str]:
 # Running
 
 
-def run_side_by_side(lanes: Sequence[Sequence[Run]], folder: Path) -> int:
-    """Show the first lane as it goes, and what the others print when all is over."""
-    shown, *others = lanes
-    names = ", ".join(run.name for lane in others for run in lane)
-    print(f"Meanwhile, shown at the end: {names}.", flush=True)
-    with ExitStack() as stack, ThreadPoolExecutor() as threads:
-        files = [stack.enter_context((folder / f"lane{number}.txt").open("w+")) for number, _ in enumerate(others)]
-        codes = [threads.submit(run_in_turn, lane, folder, file) for lane, file in zip(others, files, strict=True)]
-        code = run_in_turn(shown, folder)
+def run_side_by_side(shown: Run, others: Sequence[Run], folder: Path) -> int:
+    """Show one run as it goes, and what the others print when all is over."""
+    print(f"Meanwhile, shown at the end: {', '.join(run.name for run in others)}.", flush=True)
+    with ExitStack() as stack, ThreadPoolExecutor(AT_ONCE - 1) as threads:
+        files = [stack.enter_context((folder / f"{run.name}.txt").open("w+")) for run in others]
+        codes = [threads.submit(run_in_turn, [run], folder, file) for run, file in zip(others, files, strict=True)]
+        code = run_in_turn([shown], folder)
         code = next(filter(None, (code, *(one.result() for one in codes))), 0)
         for file in files:
             file.seek(0)

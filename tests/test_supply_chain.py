@@ -46,9 +46,10 @@ def install(folder: Path, lock: str) -> subprocess.CompletedProcess[str]:
     (folder / "requirements.txt").write_text("tqdm>=4.70,<5\n")
     (folder / "constraints.txt").write_text(lock)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
-    command = ["pip", "install", "--python", folder / "venv", "-r", "requirements.txt", "-c", "constraints.txt"]
+    command = ["pip", "install", "--system-certs", "--python", folder / "venv"]
+    files = ["-r", "requirements.txt", "-c", "constraints.txt"]
     return subprocess.run(
-        [sys.executable, "-m", "uv", *command], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "uv", *command, *files], cwd=folder, capture_output=True, text=True, check=False
     )
 
 

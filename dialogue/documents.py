@@ -129,8 +129,10 @@ def parse_json(text: str, file: object) -> Any:
         return json.loads(text, object_pairs_hook=_object)
     except RecursionError as error:
         raise DocumentError(file, [Fault("", _("is nested too deeply"))]) from error
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise DocumentError(file, [Fault("", _("no JSON: %(error)s", error=error))]) from error
+    except ValueError as error:
+        raise DocumentError(file, [Fault("", _("a number is too long"))]) from error
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

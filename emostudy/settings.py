@@ -237,6 +237,11 @@ ACCOUNT_RATE_LIMITS = {
 }
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 600  # seconds after which a page that asks for the password again asks again
 MFA_ADAPTER = "studies.accounts.second_factor.SecondFactors"
+MFA_FORMS = {
+    "add_webauthn": "studies.accounts.forms.AddPasskey",
+    "authenticate_webauthn": "studies.accounts.forms.SignInByPasskey",
+    "reauthenticate_webauthn": "studies.accounts.forms.ConfirmByPasskey",
+}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_ISSUER = "emostudy"
 MFA_TOTP_TOLERANCE = 1  # the code before and after: clocks of phones differ

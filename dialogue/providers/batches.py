@@ -159,7 +159,7 @@ def read_line(line: bytes, model: str) -> tuple[str, Reply | ProviderError] | No
     try:
         result = json.loads(line.decode())
         name = result["custom_id"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     try:
         return str(name), read_reply(result, model)

@@ -19,7 +19,7 @@ def read_design(path: Path) -> dict[str, Any]:
     """Return the study file of the last version; raise AnalysisError where the file holds something else."""
     try:
         design = json.loads(path.read_text(encoding="utf-8-sig"))[-1]["study"]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AnalysisError(f"{path.name}: is not JSON ({error})") from error
     except (LookupError, TypeError) as error:
         raise AnalysisError(f"{path.name}: is no list of versions, each with its study") from error

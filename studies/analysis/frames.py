@@ -549,7 +549,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         return {}
     try:
         manifest = json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AnalysisError(f"{path.name}: is not JSON ({error})") from error
     return manifest if isinstance(manifest, dict) else {}
 

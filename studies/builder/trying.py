@@ -89,7 +89,7 @@ def read_talk(sent: str) -> list[list[str]]:
     """Return the pairs of message and reply so far, as the page has kept them; empty if it has kept none."""
     try:
         pairs: Any = json.loads(sent[:LONGEST] or "[]")
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     is_talk = isinstance(pairs, list) and all(
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(words, str) for words in pair) for pair in pairs

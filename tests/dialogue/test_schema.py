@@ -199,6 +199,7 @@ def test_place_counts_from_one() -> None:
     ("text", "fault"),
     [
         ("[" * 100_000, "is nested too deeply"),
+        ("9" * 5000, "a number is too long"),
         ("{", "no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
     ],
 )

@@ -31,12 +31,15 @@ class Watch:
     faults: list[str] = field(default_factory=list)
     before: dict[str, str] = field(default_factory=dict)
 
-    def send(self, told: str, act: Callable[[], bool]) -> bool:
-        """Send one input and undo it. `act` returns whether it was accepted; what it raises is a fault."""
+    def send(self, told: str, act: Callable[[], bool], kept: frozenset[str] = frozenset()) -> bool:
+        """Send one input and undo it.
+
+        `act` returns whether it was accepted; what it raises is a fault. `kept`: tables that may change all the same.
+        """
         with transaction.atomic():
             with writes() as tables:
                 accepted = self.try_out(told, act)
-            after = {} if accepted else {table: digest(table) for table in tables - BESIDE}
+            after = {} if accepted else {table: digest(table) for table in tables - BESIDE - kept}
             transaction.set_rollback(True)
         self.sent["accepted" if accepted else "refused"] += 1
         for table, rows in after.items():

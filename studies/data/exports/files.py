@@ -99,7 +99,7 @@ def refuse_foreign(out: Path, study: Study) -> None:
 def read_earlier_manifest(folder: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 

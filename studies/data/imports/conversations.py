@@ -111,6 +111,8 @@ def _objects(path: Path, faults: Faults) -> Iterator[tuple[int, Mapping[str, Any
                 faults.add(number, f"is not UTF-8 ({error.reason} at byte {error.start})")
             except (json.JSONDecodeError, RecursionError) as error:
                 faults.add(number, f"is not JSON: {error}")
+            except ValueError:
+                faults.add(number, "is not JSON: a number is too long")
             else:
                 if isinstance(node, dict):
                     yield number, node

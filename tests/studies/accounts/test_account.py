@@ -162,6 +162,15 @@ def test_factor_is_changed_by_its_own_account_alone(ada):
     assert Client().get(HOME)["Location"] == f"{DOOR}?next={HOME}"
 
 
+@pytest.mark.parametrize("sent", ["9" * 5000, "[" * 100_000, "5", "{}", "no JSON"])
+@pytest.mark.parametrize("page", ["passkey/", "again/passkey/"])
+def test_text_that_is_no_passkey_is_refused(ada, page, sent):
+    client, _ = sign_in()
+    turn_on_app(client)
+    assert client.post(f"{HOME}{page}", {"credential": sent}).status_code < 500
+    assert not Authenticator.objects.filter(type=Authenticator.Type.WEBAUTHN).exists()
+
+
 # REQUIRE_MFA
 
 

@@ -192,6 +192,7 @@ def test_import_again_adds_nothing(tmp_path: Path):
     ("line", "wrong"),
     [
         (b"{", "is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (b'{"id": ' + b"9" * 5000 + b"}", "is not JSON: a number is too long"),
         (b"[]", "is no JSON object"),
         (b'{"id": "\xff"}', "is not UTF-8 (invalid start byte at byte 8)"),
         ({"turns": []}, "id: is missing"),

@@ -373,7 +373,9 @@ def adapter(schema: Any) -> TypeAdapter[Any]:
 
 
 def mend(document: Any, schema: Any, faulty: Iterable[Place], missing: Iterable[Place]) -> None:
-    """Leave out what is faulty, and fill in what is missing, so that the rest can be checked."""
+    """Fill in what is missing, and leave out what is faulty, so that the rest can be checked."""
+    for place in missing:
+        node_at(document, place[:-1])[place[-1]] = filler(field_at(schema, place))
     members = set()
     for place in faulty:
         there = existing(document, place)
@@ -385,10 +387,8 @@ def mend(document: Any, schema: Any, faulty: Iterable[Place], missing: Iterable[
                 parent[there[-1]] = {}
             else:
                 parent.pop(there[-1], None)
-    for place in sorted(members, key=lambda each: each[-1], reverse=True):
+    for place in sorted(members, reverse=True):  # from the end, for what follows a member moves up with it
         del node_at(document, place[:-1])[place[-1]]
-    for place in missing:
-        node_at(document, place[:-1])[place[-1]] = filler(field_at(schema, place))
 
 
 def existing(document: Any, place: Place) -> Place:

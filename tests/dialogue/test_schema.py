@@ -148,6 +148,11 @@ def test_all_faults_are_told_at_once_and_rules_look_at_what_is_left() -> None:
     assert [room.name for room in check(House, document).value.rooms] == ["a", "", ""]
 
 
+def test_members_of_lists_within_lists_are_left_out_from_the_end() -> None:
+    document = {"owner": "Ann", "rooms": [{"name": "a", "doors": [1, "\0", ["\0"]]}]}
+    assert [fault.partition(":")[0] for fault in faults_of(document)] == ["rooms[1].doors[2]", "rooms[1].doors[3][1]"]
+
+
 def test_the_document_stays_as_it_is() -> None:
     document = {"owner": 3, "rooms": [{"name": 1}]}
     assert faults_of(document)

@@ -37,6 +37,8 @@ def test_no_request_breaks_the_api(token: str, wanted_paths: dict[str, Any]) -> 
                     case.path_parameters.update(
                         {name: wanted_paths[name] if is_known else value[:200] for name in case.path_parameters}
                     )
+                    if any("?" in str(value) for value in case.path_parameters.values()):
+                        return  # the client would end the path there
                     told = f"{case.method} {case.formatted_path} {case.query!r:.200} {case.body!r:.200}"
                     watch.send(told, lambda: is_accepted(case, headers, told))
 

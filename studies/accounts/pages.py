@@ -20,6 +20,11 @@ from studies.access.confirming import lacks_second_factor
 from studies.workbench.access import researchers_only
 
 Kind = Authenticator.Type
+# What a User-Agent header holds → what people call it; the first that is found, since most claim to be several.
+BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
+SYSTEMS = {
+    "Windows": "Windows", "iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Mac OS": "macOS", "Linux": "Linux"
+}  # fmt: skip
 
 
 @require_GET
@@ -33,9 +38,18 @@ def account(request: HttpRequest) -> HttpResponse:
         "codes": codes,
         "has_factor": is_mfa_enabled(request.user, [Kind.TOTP, Kind.WEBAUTHN]),
         "must_have_factor": lacks_second_factor(request.user),
-        "sessions": sorted(UserSession.objects.purge_and_list(request.user), key=lambda one: one.created_at),
+        "sessions": [
+            (session, name_browser(session.user_agent))
+            for session in sorted(UserSession.objects.purge_and_list(request.user), key=lambda one: one.created_at)
+        ],
     }
     return render(request, "studies/accounts/account.html", context)
+
+
+def name_browser(user_agent: str) -> str:
+    """Return the browser and the system as "Firefox, Windows"; what it says of itself where it is neither of ours."""
+    found = [next((name for word, name in names.items() if word in user_agent), "") for names in (BROWSERS, SYSTEMS)]
+    return ", ".join(filter(None, found)) or user_agent
 
 
 @require_POST

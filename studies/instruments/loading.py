@@ -45,12 +45,6 @@ def register_instrument(path: Path) -> None:
     forget_instruments()
 
 
-def unregister_instrument(instrument_id: str) -> None:
-    """Remove an instrument that was registered from outside, for tests."""
-    del _OUTSIDE[instrument_id]
-    forget_instruments()
-
-
 def forget_instruments() -> None:
     """Read each file again when it is next asked for."""
     load.cache_clear()

@@ -128,12 +128,12 @@ def test_secret_is_of_no_use_to_who_has_the_database_alone(ada, settings):
 
 
 def test_browsers_are_listed_and_the_others_signed_out(ada):
-    own, _ = sign_in(Client(headers={"user-agent": "Firefox of mine"}))
-    other, _ = sign_in(Client(headers={"user-agent": "Chrome elsewhere"}))
+    own, _ = sign_in(Client(headers={"user-agent": "Firefox/1 (Windows)"}))
+    other, _ = sign_in(Client(headers={"user-agent": "Chrome/1 (Android)"}))
     page = own.get(HOME).content.decode()
-    assert ("Firefox of mine" in page, "Chrome elsewhere" in page) == (True, True)
+    assert ("Firefox, Windows" in page, "Chrome, Android" in page) == (True, True)
     assert own.post(f"{HOME}sign-out-elsewhere/")["Location"] == HOME
-    assert "Chrome elsewhere" not in own.get(HOME).content.decode()
+    assert "Chrome, Android" not in own.get(HOME).content.decode()
     assert (own.get("/research/").status_code, other.get("/research/").status_code) == (200, 302)
 
 
@@ -169,6 +169,28 @@ def test_text_that_is_no_passkey_is_refused(ada, page, sent):
     turn_on_app(client)
     assert client.post(f"{HOME}{page}", {"credential": sent}).status_code < 500
     assert not Authenticator.objects.filter(type=Authenticator.Type.WEBAUTHN).exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML) Chrome/1 Safari/537 Edg/1",
+            "Edge, Windows",
+        ),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605 Version/18 Safari/604",
+            "Safari, iPhone",
+        ),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox, Linux"),
+        ("curl/8.1", "curl/8.1"),
+    ],
+)
+def test_browsers_have_the_names_that_people_call_them(ada, said, shown):
+    client, _ = sign_in(Client(headers={"user-agent": said}))
+    page = client.get(HOME).content.decode()
+    assert shown in page
+    assert "AppleWebKit" not in page
 
 
 # REQUIRE_MFA

@@ -64,13 +64,13 @@ def main(arguments: Sequence[str]) -> int:
         if arguments:
             code = run_in_turn([Run("sqlite", arguments), *more], Path(folder))
         else:
-            # The longest first, so that no processor is left alone with one of them.
+            # What mostly waits comes first, so that no processor is left alone with it.
             others = [
                 Run("browser", ["-m", "browser", "tests/browser"]),
                 Run("walks", ["-m", "servers", *paths(place for place in SERVERS if place != "faults")]),
+                Run("faults", ["-m", "servers", "tests/faults"]),
                 Run("slow", ["-m", f"slow and {IN_PROCESS}", *paths(SLOW)]),
                 *more,
-                Run("faults", ["-m", "servers", "tests/faults"]),
             ]
             code = run_side_by_side(Run("sqlite", ["-m", f"not slow and {IN_PROCESS}"]), others, Path(folder))
     for name, url, rest in (("PostgreSQL", postgres, "the database tests"), ("Redis", redis_url, "sockets")):

@@ -13,7 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from studies.data.exports.removal import contains_word, name_of
+from studies.data.exports.removal import is_of_database, name_of
+from studies.data.exports.word_search import contains_word, find_apart
 from studies.data.holdings import HOLDINGS, Holding, Scope
 
 SHORTEST = 15  # bytes, five Chinese characters: shorter texts are said by many
@@ -94,11 +95,13 @@ def look_in_tables(pieces: Collection[str], proof: Proof) -> None:
 
 def look_in_files(pieces: Collection[str], proof: Proof) -> None:
     wanted = [form.encode() for piece in pieces for form in {piece, json.dumps(piece)[1:-1]}]
-    for path in places():
-        proof.files += 1
-        proof.bytes += path.stat().st_size
-        if contains_word(path, wanted):
-            proof.found.append(name_of(path))
+    paths = list(places())
+    proof.files += len(paths)
+    proof.bytes += sum(path.stat().st_size for path in paths)
+    of_database = [path for path in paths if is_of_database(path)]
+    found = find_apart(of_database, wanted) if of_database else []
+    found += [path for path in paths if path not in of_database and contains_word(path, wanted)]
+    proof.found += map(name_of, sorted(found))
 
 
 def places() -> Iterator[Path]:

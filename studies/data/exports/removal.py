@@ -11,10 +11,10 @@ from django.db import connection
 from django.db.models import Q
 
 from studies.data.exports.files import MANIFEST, read_earlier_manifest
+from studies.data.exports.word_search import contains_word
 from studies.models import ExportRecord, Participation, Study, Task
 
 RESULTS = "results.json"  # what a folder written by `analyse` holds
-BLOCK = 1 << 20
 WRITTEN = "%Y-%m-%d %H:%M UTC"
 
 
@@ -127,19 +127,9 @@ def find_files(wanted: Collection[bytes]) -> Iterator[Path]:
 
 def is_of_database(path: Path) -> bool:
     """Return whether it is the SQLite file, its write-ahead log or its index."""
-    return connection.vendor == "sqlite" and str(path).startswith(str(connection.settings_dict["NAME"]))
-
-
-def contains_word(path: Path, wanted: Collection[bytes]) -> bool:
-    """Return whether a file has one of these words in it. Blocks overlap, so that none is missed at a block's end."""
-    overlap = max(map(len, wanted), default=1) - 1
-    with path.open("rb") as file:
-        tail = b""
-        while block := file.read(BLOCK):
-            if any(each in tail + block for each in wanted):
-                return True
-            tail = (tail + block)[-overlap:] if overlap else b""
-    return False
+    if connection.vendor != "sqlite":
+        return False
+    return str(path.resolve()).startswith(str(Path(connection.settings_dict["NAME"]).resolve()))
 
 
 def folder_of_results(path: Path) -> Path | None:

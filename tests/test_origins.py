@@ -19,7 +19,7 @@ async def greet(_scope, _receive, send):
 async def is_let_in(*headers, scheme="ws"):
     socket = WebsocketCommunicator(OriginGuard(greet, TRUSTED), "/ws/", headers=[(b"host", HOST.encode()), *headers])
     socket.scope["scheme"] = scheme
-    connected, _ = await socket.connect()
+    connected, _ = await socket.connect(timeout=60)
     return connected
 
 

@@ -87,7 +87,7 @@ async def connect(conversation, *, key=None, headers=()):
     socket = WebsocketCommunicator(
         application, f"/ws/chat/{conversation.code}/", headers=[HOST, *(headers or [ORIGIN, cookie])]
     )
-    connected, _ = await socket.connect()
+    connected, _ = await socket.connect(timeout=60)
     return socket, connected
 
 
@@ -105,7 +105,7 @@ async def until(socket, *types):
     """All frames up to the first of one of these types."""
     frames = []
     while not frames or frames[-1]["type"] not in types:
-        frames.append(await socket.receive_json_from(timeout=5))
+        frames.append(await socket.receive_json_from(timeout=60))
     return frames
 
 
@@ -149,7 +149,7 @@ async def test_bad_frame_gets_an_error_and_the_conversation_goes_on(answers, raw
     conversation = await room()
     socket = await opened(conversation)
     await socket.send_to(text_data=raw)
-    error = await socket.receive_json_from()
+    error = await socket.receive_json_from(timeout=60)
     assert (error["type"], error["code"]) == ("error", "bad_frame")
     await socket.send_json_to(message())
     assert (await until(socket, "reply"))[-1]["turn"] == 1
@@ -162,7 +162,7 @@ async def test_resent_message_is_acknowledged_and_stored_once(answers):
     await socket.send_json_to(message(id="one"))
     await until(socket, "reply")
     await socket.send_json_to(message(id="one"))
-    assert await socket.receive_json_from() == {"type": "ack", "id": "one", "turn": 1}
+    assert await socket.receive_json_from(timeout=60) == {"type": "ack", "id": "one", "turn": 1}
     assert await Turn.objects.acount() == 1
     await socket.disconnect()
 
@@ -246,7 +246,7 @@ async def test_one_who_joins_while_a_failure_is_being_stored_sees_the_next_attem
     joined = await opened(conversation)
     seen = await until(joined, "message")
     if not await joined.receive_nothing(timeout=0.2):
-        seen.append(await joined.receive_json_from())
+        seen.append(await joined.receive_json_from(timeout=60))
     go_on.set()
     seen += await until(joined, "reply")
     numbers = [frame["seq"] for frame in seen]
@@ -259,9 +259,9 @@ async def test_older_tab_is_told_that_it_is_superseded(answers):
     conversation = await room()
     older = await opened(conversation)
     newer = await opened(conversation)
-    assert (await older.receive_json_from())["type"] == "superseded"
+    assert (await older.receive_json_from(timeout=60))["type"] == "superseded"
     await older.send_json_to(message())
-    assert (await older.receive_json_from())["type"] == "superseded"
+    assert (await older.receive_json_from(timeout=60))["type"] == "superseded"
     await newer.send_json_to(message())
     await until(newer, "reply")
     assert await Turn.objects.acount() == 1
@@ -394,7 +394,7 @@ async def test_message_of_level_3_is_acknowledged_and_asks_no_model(answers):
     await socket.send_json_to(message("我想自杀", id="x"))
     assert [frame["type"] for frame in await until(socket, "held")] == ["ack", "help", "held"]
     await socket.send_json_to(message())
-    assert (await socket.receive_json_from())["code"] == "held"
+    assert (await socket.receive_json_from(timeout=60))["code"] == "held"
     assert model.asked == []
     await socket.disconnect()
 
@@ -403,13 +403,13 @@ async def test_end_before_and_after_the_minimum(answers):
     conversation = await room(min_turns=1)
     socket = await opened(conversation)
     await socket.send_json_to({"type": "end", "early": False})
-    assert (await socket.receive_json_from())["type"] == "error"
+    assert (await socket.receive_json_from(timeout=60))["type"] == "error"
     await socket.send_json_to(message())
     await until(socket, "reply")
     await socket.send_json_to({"type": "end", "early": False})
-    assert (await socket.receive_json_from())["type"] == "closed"
+    assert (await socket.receive_json_from(timeout=60))["type"] == "closed"
     await socket.send_json_to(message())
-    assert (await socket.receive_json_from())["code"] == "closed"
+    assert (await socket.receive_json_from(timeout=60))["code"] == "closed"
     await socket.disconnect()
 
 
@@ -430,7 +430,7 @@ async def test_too_many_frames_are_refused_for_a_while(answers):
     socket = await opened(conversation)
     for _ in range(130):
         await socket.send_json_to({"type": "nonsense"})
-    codes = [(await socket.receive_json_from())["code"] for _ in range(130)]
+    codes = [(await socket.receive_json_from(timeout=60))["code"] for _ in range(130)]
     assert set(codes) == {"bad_frame", "rate"}
     await socket.disconnect()
 
@@ -488,7 +488,7 @@ async def test_socket_to_an_unknown_address_is_refused_without_a_word_in_the_log
     key = await session_for(await room())
     cookie = (b"cookie", f"emostudy_session={key}".encode())
     socket = WebsocketCommunicator(application, path, headers=[HOST, ORIGIN, cookie])
-    connected, _ = await socket.connect()
+    connected, _ = await socket.connect(timeout=60)
     assert (connected, caplog.records) == (False, [])
 
 
@@ -538,7 +538,7 @@ async def test_how_a_message_was_written_is_refused_where_it_is_nonsense(answers
 async def test_who_sends_without_reading_is_let_go(answers, monkeypatch):
     monkeypatch.setattr("dialogue.consumers.BACKLOG", -1)  # as if nothing of what was sent had been taken
     socket = await opened(await room())
-    closed = await socket.receive_output(timeout=5)
+    closed = await socket.receive_output(timeout=60)
     assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
 
 

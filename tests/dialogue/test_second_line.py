@@ -171,7 +171,7 @@ async def test_no_frame_of_the_reply_comes_before_the_verdict(answers, url):
     conversation = await room(second_line=line(url, "late-2000+level-0"))
     socket = await opened(conversation)
     await socket.send_json_to(message())
-    assert (await socket.receive_json_from())["type"] == "ack"
+    assert (await socket.receive_json_from(timeout=60))["type"] == "ack"
     await arm.done.wait()
     assert await socket.receive_nothing(timeout=0.2)
     joined = await opened(conversation)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 async def close_code(socket):
     """The code with which the server closes, whatever frames come before."""
-    while (event := await socket.receive_output(timeout=5))["type"] != "websocket.close":
+    while (event := await socket.receive_output(timeout=60))["type"] != "websocket.close":
         pass
     return event.get("code")
 
@@ -110,7 +110,7 @@ async def test_researcher_has_so_many_sockets_and_no_more(monkeypatch, django_us
 
     async def watch():
         socket = WebsocketCommunicator(application, "/ws/research/demo/board/", headers=[HOST, ORIGIN, cookie])
-        return socket, (await socket.connect(timeout=5))[0]
+        return socket, (await socket.connect(timeout=60))[0]
 
     first, is_first_in = await watch()
     second, is_second_in = await watch()
@@ -124,13 +124,13 @@ async def test_researcher_has_so_many_sockets_and_no_more(monkeypatch, django_us
 
 async def test_stranger_is_refused_a_socket_of_the_researchers():
     socket = WebsocketCommunicator(application, "/ws/research/demo/board/", headers=[HOST, ORIGIN])
-    assert not (await socket.connect(timeout=5))[0]
+    assert not (await socket.connect(timeout=60))[0]
 
 
 async def test_page_of_who_has_signed_out_elsewhere_is_told_no_more(django_user_model):
     cookie = await database_sync_to_async(cookie_of_admin)(django_user_model)
     socket = WebsocketCommunicator(application, "/ws/research/demo/board/", headers=[HOST, ORIGIN, cookie])
-    assert (await socket.connect(timeout=5))[0]
+    assert (await socket.connect(timeout=60))[0]
     await Session.objects.all().adelete()
     await close_code(socket)
     await socket.wait()

@@ -352,6 +352,6 @@ async def test_a_visitor_opens_the_websockets_that_the_table_says(who):
     for name, address in sockets():
         path = Route(name, address).filled({"study_key": STUDY})
         socket = WebsocketCommunicator(application, path, headers=headers)
-        connected, _protocol = await socket.connect()
+        connected, _protocol = await socket.connect(timeout=60)
         await socket.disconnect()
         assert connected == may_pass(who, {SOCKETS[name]}), (who, name)

@@ -30,7 +30,7 @@ def cookie_of(**fields) -> tuple[bytes, bytes]:
 
 async def connect(*headers, path=PATH):
     socket = WebsocketCommunicator(application, path, headers=[HOST, ORIGIN, *headers])
-    return socket, (await socket.connect())[0]
+    return socket, (await socket.connect(timeout=60))[0]
 
 
 async def test_state_comes_at_first_and_at_each_change():
@@ -38,12 +38,12 @@ async def test_state_comes_at_first_and_at_each_change():
     person = await database_sync_to_async(factories.person)(study)
     socket, connected = await connect(await database_sync_to_async(cookie_of)(is_staff=True, is_superuser=True))
     assert connected
-    first = await socket.receive_json_from(timeout=5)
+    first = await socket.receive_json_from(timeout=60)
     assert (first["type"], first["open"], first["unacknowledged"]) == ("desk", 0, 0)
 
     event = await RiskEvent.objects.acreate(subject=person.code, source="answer", level=4)
 
-    second = await socket.receive_json_from(timeout=5)
+    second = await socket.receive_json_from(timeout=60)
     assert (second["open"], second["unacknowledged"], second["newest_event"]) == (1, 1, event.pk)
     assert set(second) == {"type", "open", "unacknowledged", "newest_event", "newest_act"}
     await socket.disconnect()
@@ -66,7 +66,7 @@ async def test_study_that_is_not_there_is_refused():
 async def test_what_a_page_sends_is_not_read():
     await database_sync_to_async(factories.study)()
     socket, _connected = await connect(await database_sync_to_async(cookie_of)(is_staff=True, is_superuser=True))
-    await socket.receive_json_from(timeout=5)
+    await socket.receive_json_from(timeout=60)
     await socket.send_to(text_data="no json")
     await socket.send_to(bytes_data=b"\0")
     assert await socket.receive_nothing(timeout=0.2)
@@ -80,8 +80,8 @@ async def test_socket_closes_when_the_role_is_taken_away():
     await database_sync_to_async(factories.grant)(study, ada, "safety_officer")
     socket, connected = await connect(cookie)
     assert connected
-    await socket.receive_json_from()
+    await socket.receive_json_from(timeout=60)
 
     await ada.memberships.all().adelete()
 
-    assert (await socket.receive_output())["type"] == "websocket.close"
+    assert (await socket.receive_output(timeout=60))["type"] == "websocket.close"

@@ -1,4 +1,4 @@
-"""Which environment variables a design may name as a key, and so have sent to a server of its choice."""
+"""The environment variables that a design may name as a key, and so have sent to a server of its choice."""
 
 import os
 from collections.abc import Mapping

@@ -12,7 +12,7 @@ from studies.access.table import Kind, asks_again, find_need
 
 
 class TablePermission(BasePermission):
-    """What the route needs by studies/access/table.py. A study in which the account has no role is not found."""
+    """Require what studies/access/table.py says of the route. A study in which the account has no role is not found."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         match = request.resolver_match

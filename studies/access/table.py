@@ -1,4 +1,4 @@
-"""Who may do what: the acts of each role, and the act that each route needs.
+"""The rights of accounts: the acts of each role, and the act that each route needs.
 
 This is the only place that says so. `studies.access.gate` enforces it for pages, `studies.access.api` for the API,
 `studies.access.sockets` for websockets; docs/roles.md is printed from it. A route without a line is refused.
@@ -24,7 +24,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class Act(StrEnum):
-    """What somebody with a role in a study may do there."""
+    """An act that a role in a study allows."""
 
     VIEW_COLLEAGUES = "view_colleagues"
     VIEW_STUDY = "view_study"
@@ -53,7 +53,7 @@ class Act(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a route needs that belongs to no study, or to no account."""
+    """The need of a route that belongs to no study, or to no account."""
 
     ANYONE = "anyone"
     PERSON = "person"

@@ -75,7 +75,7 @@ def choose(rule: Rule, seen: Seen, number: int) -> Choice:
 
 
 class Tallies:
-    """How often sets, arms, pairs, orders and positions are used."""
+    """Counts of the sets, arms, pairs, orders and positions in use."""
 
     def __init__(self, rule: Rule, seen: Seen) -> None:
         self.orders, self.completed = seen.orders, seen.completed

@@ -238,7 +238,7 @@ class ResampledTogether:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How often is drawn, and with which seed.
+    """The number of draws, and their seed.
 
     `draws_r`: intervals of correlations and their differences come from draws too, instead of the jackknife.
     """

@@ -1,4 +1,4 @@
-"""Who asks: a researcher in a browser by their session, or a program by its token."""
+"""Authentication: of a researcher in a browser by their session, of a program by its token."""
 
 from django.contrib.auth.models import AbstractBaseUser
 from rest_framework.authentication import BaseAuthentication

@@ -1,4 +1,4 @@
-"""How often one may ask: by address, before anybody is looked up, and by token or account."""
+"""Limits to requests: by address, before anybody is looked up, and by token or account."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class AddressThrottle(Throttle):
 
 
 class CallerThrottle(Throttle):
-    """By token; by account where a browser asks."""
+    """A limit for each token; for each account where a browser asks."""
 
     scope = "caller"
 

@@ -1,4 +1,4 @@
-"""Who is acting now: the account of a request, whoever runs a command, or the server itself."""
+"""The actor of the moment: the account of a request, whoever runs a command, or the server itself."""
 
 import getpass
 import os
@@ -14,7 +14,7 @@ from studies.workbench.tasks import TASK_VARIABLE
 
 
 class Actor(NamedTuple):
-    """Who acts, and by which route or command. `account`: None where no account is signed in."""
+    """Somebody who acts, and the route or command by which they do. `account`: None where no account is signed in."""
 
     account: int | None = None
     name: str = ""

@@ -50,7 +50,7 @@ class Fault(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What the check of one chain found."""
+    """The outcome of the check of one chain."""
 
     study_key: str
     entries: int

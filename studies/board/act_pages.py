@@ -52,7 +52,7 @@ class TypedCodeForm(ReasonForm):
 
 @dataclass(frozen=True)
 class Question:
-    """What the page asks. `consequences`: sentences; `button`: the words on it; `back`: where it came from.
+    """A question that the page asks. `consequences`: sentences; `button`: the words on it; `back`: where it came from.
 
     `typed`: the code to type, for what cannot be taken back.
     """

@@ -1,5 +1,5 @@
-"""What a study has spent on models: by arm from the ledger, by judge and other work from its jobs. Test data cost money
-too, so everything counts."""
+"""Money spent on models: by arm from the ledger, by judge and other work from its jobs. Test data cost money too, so
+everything counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

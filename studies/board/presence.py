@@ -1,4 +1,4 @@
-"""Who is in a study right now, by their last sign of life: a page, an answer that they typed, or a message."""
+"""People who are in a study right now, by their last sign of life: a page, an answer that they typed, or a message."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What waits for the team of a study, the gravest first."""
+"""The things that wait for the team of a study, the gravest first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

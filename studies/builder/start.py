@@ -1,4 +1,4 @@
-"""Where a draft begins: a template, a copy of a study, or an uploaded file; and the way back from a study's design."""
+"""The start of a draft: a template, a copy of a study, or an uploaded file; the way back from a study's design."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

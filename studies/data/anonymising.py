@@ -31,7 +31,7 @@ class NotFinished(Exception):
 
 @dataclass
 class Anonymised:
-    """How many records were deleted or cleared, by kind, and which files were removed or still name somebody."""
+    """Records that were deleted or cleared, by kind, and files that were removed or still name somebody."""
 
     deleted: dict[str, int] = field(default_factory=dict)
     cleared: dict[str, int] = field(default_factory=dict)

@@ -125,7 +125,7 @@ class Fate(StrEnum):
 
 
 class Group(StrEnum):
-    """Where records stand in My data. Those of the last four are named there and not shown."""
+    """The section of My data in which records stand. Those of the last four are named there and not shown."""
 
     YOU = "you"
     ANSWERS = "answers"

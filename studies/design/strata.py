@@ -1,4 +1,4 @@
-"""Where the strata of the allocation come from, and what is wrong with them. Pure but for reading instruments."""
+"""The sources of the allocation's strata, and their faults. Pure but for reading instruments."""
 
 import json
 from collections.abc import Collection, Iterator

@@ -1,4 +1,4 @@
-"""How far each judge is: judge × strategy × instrument, with what is done, missing and failed, and what it has cost."""
+"""Progress of judges: judge × strategy × instrument, with what is done, missing and failed, and what it has cost."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

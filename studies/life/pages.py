@@ -53,7 +53,7 @@ class StageForm(TypedKeyForm):
 
 
 class RehearsalForm(forms.Form):
-    """How many bots walk the study, and as whom."""
+    """The number of bots that walk the study, and their role."""
 
     count = forms.IntegerField(label=gettext_lazy("Bots"), min_value=1, max_value=MOST_BOTS, initial=2)
     track = forms.ChoiceField(label=gettext_lazy("Track"))

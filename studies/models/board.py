@@ -1,4 +1,4 @@
-"""What the team does on the board of a running study, and what people ask the team."""
+"""Acts of the team on the board of a running study, and questions of people to the team."""
 
 from django.conf import settings
 from django.db import models
@@ -44,7 +44,7 @@ class BoardAct(models.Model):
 
 
 class Question(models.Model):
-    """What a person asked the team by the link on each of their pages, and the team's answer."""
+    """A person's question to the team, by the link on each of their pages, and the team's answer."""
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="questions")
     text = models.TextField()

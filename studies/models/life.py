@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Stage(models.TextChoices):
-    """Where a study stands. Before the first, it is a draft: it has no study of its own yet."""
+    """The stage of a study. Before the first, it is a draft: it has no study of its own yet."""
 
     REHEARSAL = "rehearsal", _("Rehearsal")
     OPEN = "open", _("Open")

@@ -6,7 +6,7 @@ from studies.models.study import Study
 
 
 class Role(models.TextChoices):
-    """What a colleague does in a study; studies/access/table.py says what each role may do."""
+    """A role of a colleague in a study; studies/access/table.py says what each role may do."""
 
     ADMIN = "admin", _("Study admin")
     RESEARCHER = "researcher", _("Researcher")

@@ -1,4 +1,4 @@
-"""What people of a study are owed and were paid: rows are added, never changed."""
+"""The amounts that people of a study are owed and were paid: rows are added, never changed."""
 
 from django.conf import settings
 from django.db import models

@@ -1,4 +1,4 @@
-"""What stops a person between two steps: the study or they are paused, or an amendment asks for their consent again.
+"""Stops between two steps: the study or they are paused, or an amendment asks for their consent again.
 
 A conversation that has begun is not cut off by a paused study or an amendment: they stop nobody before the ratings of
 it are done. Where the team pauses one person, their conversation rests as soon as its reply has come.

@@ -109,7 +109,7 @@ def read_mails(study: Study, path: Path) -> tuple[list[Mail], dict[str, int]]:
 
 
 class _File:
-    """What is found in the rows of a file. A fault names a line and never an address."""
+    """The outcome of reading the rows of a file. A fault names a line and never an address."""
 
     def __init__(self, path: Path, known: Mapping[str, Any]) -> None:
         self.path, self.known = path, known

@@ -1,4 +1,4 @@
-"""What the bots of a rehearsal are expected to ask of the study's models."""
+"""The requests that the bots of a rehearsal are expected to send to the study's models."""
 
 from collections.abc import Iterator
 from typing import Any

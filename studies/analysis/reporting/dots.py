@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True)
 class _Room:
-    """How wide things are, in inches, and how many panels stand beside each other."""
+    """The widths of things, in inches, and the number of panels beside each other."""
 
     label: float
     plot: float

@@ -1,4 +1,4 @@
-"""How far people came: the stages of a study, and where some were lost."""
+"""The stages of a study that people reached, and where some were lost."""
 
 from collections.abc import Mapping, Sequence
 

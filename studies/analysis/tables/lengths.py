@@ -1,4 +1,4 @@
-"""How long the replies of each arm are, how fast they came, in how many something was hidden: rows of costs.csv."""
+"""The length and speed of each arm's replies, and how many had something hidden: rows of costs.csv."""
 
 from collections.abc import Iterator
 from typing import Any

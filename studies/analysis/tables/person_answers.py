@@ -1,4 +1,4 @@
-"""What people said about themselves, and which numbers of people are not told."""
+"""People's answers about themselves, and the numbers of people that are too small to be told."""
 
 import pandas as pd  # noqa: TID253
 

@@ -1,4 +1,4 @@
-"""Who the seekers were, the simulated ones by their profiles, and people's work and topics: rows of people.csv.
+"""Descriptions of simulated seekers by their profiles, and of people's work and topics: rows of people.csv.
 
 EmoHarbor has it as Figures 3, 4 and 8. Numbers of fewer than five people are not told.
 """

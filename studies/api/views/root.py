@@ -68,7 +68,7 @@ class Schema(ApiView):
 
 @extend_schema(exclude=True)
 class Nowhere(ApiView):
-    """What stands for every address that is none."""
+    """Answer requests to addresses that do not exist."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> NoReturn:
         super().initial(request, *args, **kwargs)

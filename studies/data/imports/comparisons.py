@@ -69,7 +69,7 @@ class Opinion(NamedTuple):
 
 
 class Told(NamedTuple):
-    """As whom a judge compared, and by which text it was asked; empty where the file does not say it."""
+    """The role and the prompt of a judge that compared; empty where the file does not say it."""
 
     role: str
     prompt: str

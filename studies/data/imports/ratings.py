@@ -61,7 +61,7 @@ class Score(NamedTuple):
 
 
 class Told(NamedTuple):
-    """How a model was asked; empty of people, and where the file does not say it."""
+    """The way in which a model was asked; empty of people, and where the file does not say it."""
 
     role: str
     prompt: str

@@ -1,4 +1,4 @@
-"""As whom judges rate, in the files that bring their ratings and verdicts: a judge has one role."""
+"""The roles of judges, in the files that bring their ratings and verdicts: a judge has one role."""
 
 from dialogue.judges import probes
 from dialogue.judges.roles import BY_CODE

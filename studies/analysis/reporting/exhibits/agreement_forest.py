@@ -1,4 +1,4 @@
-"""How far each judge and strategy agrees with people: a forest plot of r over the items together, and r by item."""
+"""The agreement of each judge and strategy with people: a forest plot of r over the items together, and r by item."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""How many people came, stayed and are in the results, as CONSORT asks for."""
+"""The numbers of people who came, stayed and are in the results, as CONSORT asks for."""
 
 from collections.abc import Iterator, Mapping
 

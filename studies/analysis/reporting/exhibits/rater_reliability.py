@@ -1,4 +1,4 @@
-"""How far people who rated the same conversations agree with each other."""
+"""The agreement of people who rated the same conversations with each other."""
 
 from collections.abc import Iterator
 

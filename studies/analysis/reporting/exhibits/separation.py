@@ -1,4 +1,4 @@
-"""How well ratings tell the arms apart; where seekers were also hard to help, what that changes."""
+"""The power of ratings to tell the arms apart; where seekers were also hard to help, what that changes."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a strategy adds to a judge's agreement with people: each strategy minus the standard one."""
+"""The gain in a judge's agreement with people by a strategy: each strategy minus the standard one."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -35,11 +35,12 @@ def holders_beside(participation: Participation) -> QuerySet[Participation]:
 
 
 def lapsed(people: QuerySet[Participation], moment: datetime) -> list[int]:
-    """Return the keys of those who have conversations to come and gave no sign of life since this moment."""
+    """Return the keys of those who have conversations to come, or have not drawn any yet, and gave no sign of life
+    since this moment."""
     silent = people.filter(absent_since(moment), status__in=AWAITED, paused_at=None)
     closed = Count("runs", filter=Q(runs__conversation__status=ConversationStatus.CLOSED))
     found = silent.annotate(closed=closed).values_list("pk", "order", "closed")
-    return [key for key, order, closed in found if closed < len(order)]
+    return [key for key, order, closed in found if closed < max(len(order), 1)]
 
 
 def absent_since(moment: datetime) -> Q:

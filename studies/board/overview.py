@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from studies.access.access import Access, may_found_studies, studies_of
+from studies.allocation.places import count_taken, places_of
 from studies.board.arms import get_arms
 from studies.board.funnel import get_funnel
 from studies.board.money import get_money
@@ -95,6 +96,7 @@ def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
         "waiting": [one for one in get_waiting(study, stuck, arms, test=test) if may_open(one.url, access)],
         "people": people,
         "completed": completed,
+        "places": get_places(study, test=test),
         "completed_percent": round(100 * completed / people) if people else 0,
         "statuses": statuses,
         "stuck": stuck,
@@ -106,6 +108,12 @@ def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
         "zone": protocol.spec().safety.time_zone,
         "now": timezone.now(),
     }
+
+
+def get_places(study: Study, *, test: str) -> dict[str, int] | None:
+    """Return the number of places and of those taken; None for test data, and where there is no limit."""
+    wanted = places_of(study, Participation.Track.PARTICIPANT) if test == "no" else None
+    return {"wanted": wanted, "taken": count_taken(study)} if wanted else None
 
 
 def may_open(url: str, access: Access) -> bool:

@@ -8,10 +8,11 @@ from django.db.models import Count, Min
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from studies.allocation.places import count_completed, places_of
 from studies.board.arms import Arms
 from studies.care.questions import find_open
 from studies.design.spec import INTERVIEW, MANUAL
-from studies.models import Study
+from studies.models import Participation, Study
 from studies.models.participation import AWAITED, Status
 from studies.participation import counts, exclusions, timeouts
 from studies.participation.counts import Stuck
@@ -68,6 +69,11 @@ def decisions(study: Study, test: str) -> Iterator[Waiting]:
         yield Waiting(_("Interviews to hold"), number, reverse("research-interviews", args=[study.key]))
     differing = sum(one.decided is None for plan in study.review_plans.all() for one in disagreements(plan))
     yield Waiting(_("Ratings on which reviewers differ"), differing, reverse("research-reviews", args=[study.key]))
+    wanted = places_of(study, Participation.Track.PARTICIPANT) if study.is_open() and test == "no" else None
+    completed = count_completed(study) if wanted else 0
+    if wanted and completed >= wanted:
+        life = reverse("research-life", args=[study.key])
+        yield Waiting(_("All participants you want have completed: close the study"), completed, life)
     exclusion = len(exclusions.disagreements(study, test=test))
     yield Waiting(_("Exclusions on which coders differ"), exclusion, reverse("research-quality", args=[study.key]))
 

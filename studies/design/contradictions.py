@@ -24,6 +24,7 @@ from studies.design.spec import (
     FOR_EXPERTS,
     FOR_PARTICIPANTS,
     INTERVIEW,
+    MANUAL,
     TIMINGS,
     TOPIC_FLAGS,
     TRACKS,
@@ -80,6 +81,11 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
 
 def _order_faults(spec: StudySpec) -> Iterator[Rule]:
     order = spec.order
+    if order.participants is not None and spec.selection == MANUAL:
+        yield (
+            ("order", "participants"),
+            _("with manual selection, researchers decide how many to admit"),
+        )
     if order.counsellors is None:
         if order.raters_per_arm is not None:
             yield ("order", "raters_per_arm"), _("needs counsellors, who share the arms")
@@ -185,7 +191,7 @@ def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: st
         )
     elif consents[0] > chats[0]:
         yield ("steps", consents[0], "kind"), _("consent must come before the chats")
-    if selection == "manual" and not any(step.instrument == SCREENING for _number, step in walk):
+    if selection == MANUAL and not any(step.instrument == SCREENING for _number, step in walk):
         yield (
             ("selection",),
             _(

@@ -40,7 +40,7 @@ def spec_to_json(spec: StudySpec) -> dict[str, Any]:
         del values["chat"]["opening"]
     if spec.opens == OPENERS[0]:
         del values["opens"]
-    for name in ("strata", "severity", "lease_hours"):
+    for name in ("participants", "strata", "severity", "lease_hours"):
         if not values["order"][name]:
             del values["order"][name]
     return values

@@ -53,6 +53,7 @@ STRATA = ("language", SEVERITY, *BIG_FIVE)
 USUAL_SEVERITY = "-screening.issue_bearable"  # who can bear it least has the most severe problem
 LONGEST_LEASE = 8760  # hours: a year
 MOST_TURNS = 1000  # of a conversation
+MOST_PARTICIPANTS = 1_000_000
 MOST_COUNSELLORS = 1000
 SUPPORTER = "supporter"  # who can speak first in simulated conversations, besides the seeker
 OPENERS = ("seeker", SUPPORTER)
@@ -368,6 +369,16 @@ class OrderSpec:
             48,
             ge=1,
             le=LONGEST_LEASE,
+        ),
+    ] = None
+    participants: Annotated[
+        Whole | None,
+        about(
+            "Number of participants who are to complete the study. While so many have completed it or are under way, "
+            "nobody new can begin. By default there is no limit.",
+            200,
+            ge=1,
+            le=MOST_PARTICIPANTS,
         ),
     ] = None
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from studies.allocation.drawing import draw_arms, lock, warm_up
+from studies.allocation.places import has_place, places_of
 from studies.design.plan import expand, plan_for, steps_for
 from studies.design.spec import StudySpec
 from studies.models import Participation, Study
@@ -72,19 +73,23 @@ def came_by_their_link(session: MutableMapping[str, Any], person: Participation)
 def begin(participation: Participation) -> None:
     """Freeze the study's present version and its plan for a person on their first visit.
 
-    It changes nothing if the study is closed or its present version has too few arms.
+    It changes nothing if the study is closed or full, or its present version has too few arms.
     """
     if participation.status == Status.INVITED:
+        if places_of(participation.study, participation.track):
+            timeouts.time_out_absent(participation.study)
         freeze_plan(participation)
 
 
 @transaction.atomic
 def freeze_plan(participation: Participation) -> None:
-    # The study's row is not locked, because everybody who arrives would wait for all others.
+    # The study's row is not locked, because everybody who arrives would wait for all others; where places are counted,
+    # they must.
     fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
     present = fresh.study.current()
-    may_begin = admits_new_people(fresh.study, is_test=fresh.is_test) and not lacks_arms(present.spec(), fresh.track)
-    if fresh.status == Status.INVITED and may_begin:
+    if places_of(fresh.study, fresh.track):
+        lock(present)
+    if fresh.status == Status.INVITED and may_begin(fresh) and not lacks_arms(present.spec(), fresh.track):
         fresh.protocol = present
         fresh.plan = [step.to_json() for step in plan_for(fresh.protocol.spec(), fresh.track)]
         fresh.status = Status.APPLIED if asks_for_consent(fresh) else Status.ACTIVE
@@ -96,6 +101,20 @@ def freeze_plan(participation: Participation) -> None:
 def admits_new_people(study: Study, *, is_test: bool) -> bool:
     """Return whether somebody new may begin; test people always may, because they are in no result."""
     return is_test or study.is_open()
+
+
+def may_begin(person: Participation) -> bool:
+    """Return whether the study is open and has a place for somebody who has not begun."""
+    study = person.study
+    return admits_new_people(study, is_test=person.is_test) and has_place(study, person.track, is_test=person.is_test)
+
+
+def is_full(study: Study, track: str, *, is_test: bool = False) -> bool:
+    """Return whether all places are taken, after absent people have been timed out."""
+    if has_place(study, track, is_test=is_test):
+        return False
+    timeouts.time_out_absent(study)
+    return not has_place(study, track, is_test=is_test)
 
 
 def lacks_arms(spec: StudySpec, track: str) -> bool:

@@ -22,7 +22,7 @@ from studies.participation import enrolment, timeouts
 from studies.participation.language import CODES, remember_language
 from studies.payments.payees import PARAMETER, remember_payee
 from studies.payments.sealing import ContactKeyError
-from studies.person.study import page_of_shut_study, study_context
+from studies.person.study import page_of_full_study, page_of_shut_study, study_context
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,8 @@ def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
     with translation.override(CODES.get(language, translation.get_language())):
         if not person.has_begun() and not enrolment.admits_new_people(person.study, is_test=person.is_test):
             return page_of_shut_study(request, person.study)
+        if not person.has_begun() and enrolment.is_full(person.study, person.track, is_test=person.is_test):
+            return page_of_full_study(request, person.study)
         bound = enrolment.person_in_session(request.session)
         context = {"continues": bound == person, "takes_over": bound not in (None, person), **study_context(design)}
         return render(request, "studies/start.html", context)
@@ -87,6 +89,8 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
         return page_of_shut_study(request, study)
     if wants_new and lacks_drill(study):
         return not_yet_page(request, study)
+    if (wants_new or not known.has_begun()) and enrolment.is_full(study, track):
+        return page_of_full_study(request, study)
     if request.method != "POST":
         link = request.build_absolute_uri(f"/j/{token}/") if known else ""
         context = {"track": track, "link": link, **study_context(study.current().spec())}

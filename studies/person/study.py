@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
+from studies.allocation.places import count_completed
 from studies.care import answers
 from studies.care.meeting import get_letters
 from studies.data import erasure
@@ -60,6 +61,23 @@ def page_of_shut_study(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, f"studies/{NOT_OPEN.get(Stage(study.stage), 'closed')}.html", context, status=403)
 
 
+def page_instead_of_beginning(request: HttpRequest, person: Participation) -> HttpResponse:
+    """Return the page for people with a link who cannot begin."""
+    if not enrolment.admits_new_people(person.study, is_test=person.is_test):
+        return page_of_shut_study(request, person.study)
+    if enrolment.is_full(person.study, person.track, is_test=person.is_test):
+        return page_of_full_study(request, person.study)
+    return page_of_stalled_study(request, person)
+
+
+def page_of_full_study(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return the page for people who cannot begin because all places are taken, for now or for good."""
+    spec = study.current().spec()
+    is_complete = count_completed(study) >= (spec.order.participants or 0)
+    context = {**study_context(spec), "is_complete": is_complete, "resources": resources_for(spec.country)}
+    return render(request, "studies/full.html", context, status=403)
+
+
 def page_of_stalled_study(request: HttpRequest, person: Participation) -> HttpResponse:
     """Return the page for people who cannot begin, because the study's present version has too few arms in use."""
     return render(request, "studies/stalled.html", page_context(person))
@@ -79,11 +97,7 @@ def confirm_saved(_request: HttpRequest) -> HttpResponse:
 def study(request: HttpRequest, person: Participation) -> HttpResponse:
     enrolment.begin(person)
     if not person.has_begun():
-        return (
-            page_of_stalled_study(request, person)
-            if enrolment.admits_new_people(person.study, is_test=person.is_test)
-            else page_of_shut_study(request, person.study)
-        )
+        return page_instead_of_beginning(request, person)
     settle_language(request, person)
     visit = Visit(request, person, progress.current_step(person))
     kind = KINDS[visit.step.kind]

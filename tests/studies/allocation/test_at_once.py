@@ -15,7 +15,7 @@ from studies.allocation.orders import orders_of
 from studies.allocation.replay import replay_draws
 from studies.design.spec import OrderSpec
 from studies.models import Participation, Study
-from studies.participation import progress
+from studies.participation import enrolment, progress
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -104,3 +104,20 @@ def test_those_who_come_at_once_share_places_evenly_while_others_time_out(own_co
     used = Counter(arm for order in holders.values_list("order", flat=True) for arm in order)
     assert used == dict.fromkeys(ARMS, 8)
     assert set(Counter(frozenset(order) for order in holders.values_list("order", flat=True)).values()) == {2}
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="of PostgreSQL: SQLite has one writer at a time")
+def test_as_many_begin_as_there_are_places_where_all_come_at_once(own_connections):
+    study = factories.study("limited", order=OrderSpec(participants=20), gone_after_days=30)
+    people = [enrolment.invite(study)[0] for _ in range(40)]
+
+    def begin(some: list[Participation]) -> None:
+        try:
+            for person in some:
+                enrolment.begin(person)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(begin, [people[number::10] for number in range(10)]))
+    assert Counter(study.participations.values_list("status", flat=True)) == {"applied": 20, "invited": 20}

@@ -444,6 +444,20 @@ def test_design_tells_strata_and_lease(desk):
     assert "<dt>Place kept without a sign of life</dt> <dd> 48 hours </dd>" in text
 
 
+def test_board_and_design_tell_the_places_and_when_enough_have_completed(desk):
+    study = factories.study("counted", order=OrderSpec(participants=3))
+    people = [factories.person(study, status=status) for status in ("completed", "active", "invited", "withdrawn")]
+    design = desk.get(reverse("research-design", args=["counted"]))
+    board = desk.get(reverse("research-study", args=["counted"]))
+
+    assert "<dt>Participants wanted</dt> <dd> 3 </dd>" in " ".join(design.content.decode().split())
+    assert board.context["places"] == {"wanted": 3, "taken": 2}
+    assert "All participants you want have completed: close the study" not in board.content.decode()
+
+    Participation.objects.filter(pk__in=[person.pk for person in people[1:3]]).update(status="completed")
+    assert "All participants you want have completed: close the study" in desk.get(board.request["PATH_INFO"]).text
+
+
 def test_person_of_another_study_is_not_found(desk, study):
     stranger = factories.person(factories.study("another"))
 

@@ -278,6 +278,7 @@ FAULTS = [
     ("title", "a\x00b", "title: contains a character that cannot be stored"),
     ("arms[2].extra", {"a\x00": 1}, "arms[2].extra: has a key with a character that cannot be stored"),
     ("chat.max_turns", 10**6, "chat.max_turns: must be between 1 and 1000"),
+    ("order.participants", 0, "order.participants: must be between 1 and 1000000"),
     ("order.counsellors", 10**9, "order.counsellors: must be between 1 and 1000"),
     ("arms[2].max_tokens", 2**31, "arms[2].max_tokens: must be between 1 and 2147483647"),
     ("role_play.cards", ["x" * 300], "role_play.cards[1]: no file"),
@@ -937,6 +938,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
     languages = draw(st.sampled_from([("en",), ("zh",), ("zh", "en")]))
     keys = draw(st.lists(slugs, min_size=1, max_size=3, unique=True))
     placeholders = st.sampled_from(FORM["placeholders"])
+    selection = draw(st.sampled_from(["auto", "manual"]))
     return StudySpec(
         key="demo",
         title=draw(texts(languages)),
@@ -944,7 +946,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
         country="DE",
         contact=draw(words),
         oncall_email="a@example.org",
-        selection=draw(st.sampled_from(["auto", "manual"])),
+        selection=selection,
         open_enrolment=draw(st.booleans()),
         one_browser=draw(st.booleans()),
         gone_after_days=draw(st.none() | st.integers(1, 3650)),
@@ -966,6 +968,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
             design=draw(st.sampled_from(["williams", "blocks", "random"])),
             arms_per_person=draw(st.none() | st.integers(1, len(keys))),
             seed=draw(st.integers(-9, 2**40)),
+            participants=draw(st.none() | st.integers(1, 1_000_000)) if selection == "auto" else None,
             lease_hours=draw(st.none() | st.integers(1, 8760)),
         ),
         arms=tuple(draw(arm_specs(key, languages, sorted(PROMPT_TEXTS))) for key in keys),

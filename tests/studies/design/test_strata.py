@@ -75,3 +75,8 @@ def test_one_language_is_no_stratum(tmp_path: Path) -> None:
     document = with_order(strata=["language"]) | {"languages": ["en"]}
     [found] = faults_of(tmp_path, document)
     assert found == "order.strata[1]: the study has only one language"
+
+
+def test_a_study_whose_researchers_admit_people_has_no_number_of_places(tmp_path: Path) -> None:
+    faults = faults_of(tmp_path, with_order(participants=20) | {"selection": "manual"})
+    assert faults == ["order.participants: with manual selection, researchers decide how many to admit"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +16,8 @@ from dialogue.prompts import read_prompt
 from studies.audit.chain import record
 from studies.builder.document import NAME, StudyDocument
 from studies.builder.sections import owner_of
-from studies.design.reading import StudyFileError, languages_of, read_study
+from studies.design.card_files import CardSpec, dump_cards, read_cards
+from studies.design.reading import INSTRUMENTS, StudyFileError, card_file, languages_of, read_study
 from studies.design.spec import StudySpec
 from studies.design.writing import dump_study
 from studies.instruments.loading import instrument_ids
@@ -24,6 +25,8 @@ from studies.models import AuditEntry, Protocol, Study, StudyDraft
 from studies.participation.consent import template_ids
 from studies.setup.addresses import words_of_addresses
 from studies.setup.storage import Explained, Loaded, foresee_change, load_spec
+
+OWN_CARDS = "cards.json"  # the file of role cards that a study got on the workbench alone
 
 
 @dataclass(frozen=True)
@@ -93,13 +96,38 @@ def read_template(name: str) -> str:
     return (settings.FIXTURES / "studies" / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def copy_study(protocol: Protocol) -> tuple[str, dict[str, str]]:
-    """Return the file of a study, and the prompts that it names."""
+def copy_study(protocol: Protocol, *, for_new: bool = False) -> tuple[str, dict[str, str]]:
+    """Return the file of a study, and the prompts and role cards that it names. `for_new`: for another study."""
     spec = protocol.spec()
+    cards, card_files = copy_cards(protocol.study, spec.role_play.cards, for_new=for_new)
     named = [(model.prompt, model.prompt_text) for model in (*spec.arms, *spec.judges)]
     named += [(prompt.file, prompt.texts) for prompt in spec.prompts.values()]
     files = dict(found for name, texts in named if name for found in prompt_files(name, texts))
-    return dump_study(spec), files
+    copied = replace(spec, role_play=replace(spec.role_play, cards=cards))
+    return dump_study(copied), files | card_files
+
+
+def copy_cards(study: Study, names: Sequence[str], *, for_new: bool) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return what `cards` of a copy names, and a file of the cards that no file of emostudy brings.
+
+    `for_new`: for another study, which also gets what was changed on the workbench.
+    """
+    brought = {name: read_cards(file) for name in names if (file := card_file(name, [INSTRUMENTS]))}
+    missing = [name for name in names if name not in brought]
+    if not missing and not for_new:
+        return tuple(names), {}
+    stored = [
+        CardSpec(card.key, card.language, card.profile, card.intensities)
+        for card in study.cards.filter(retired=False).order_by("key")
+    ]
+    if for_new and any(card not in stored for cards in brought.values() for card in cards):
+        brought = {}
+    known = {card.key for cards in brought.values() for card in cards}
+    own = [card for card in stored if card.key not in known]
+    if not own:
+        return tuple(brought), {}
+    name = missing[0] if missing else OWN_CARDS
+    return (*brought, name), {f"{name.removesuffix('.json')}.json": dump_cards(own)}
 
 
 def prompt_files(name: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -117,7 +117,7 @@ def open_copy(request: HttpRequest, key: str) -> StudyDraft | None:
     study = studies_of(request.user, Act.SEE_ARMS).filter(key=key).first()
     if study is None:
         return None
-    text, files = copy_study(study.current())
+    text, files = copy_study(study.current(), for_new=True)
     document = StudyDocument(text)
     document.set(("key",), f"{key[:50]}_copy")
     return open_draft(document.text, files, request.user)

@@ -4,8 +4,9 @@ A profile is P = {D, P, C, S} (EmoHarbor, arXiv:2601.01530, Section 2.1): who so
 troubled by, and how a talk with them goes. `worst_case_default` says how strongly each behaviour shows.
 """
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -216,6 +217,17 @@ def card_from(card: Mapping[str, Any]) -> CardSpec:
     belongings = {key: behaviour[key] for key in BELONGINGS if behaviour.get(key)}
     parts = {part: without_blanks(card.get(part, {})) for part in "DPCS"}
     return CardSpec(card["id"], card["lang"], {"id": card["id"], **parts, **belongings}, intensities)
+
+
+def dump_cards(cards: Iterable[CardSpec]) -> str:
+    """Return the content of a file that gives these cards when it is read."""
+    profiles = []
+    for card in cards:
+        parts = {part: card.profile[part] for part in "DPCS" if part in card.profile}
+        belongings = {key: card.profile[key] for key in BELONGINGS if key in card.profile}
+        behaviour = {key: shown for key, shown in card.intensities.items() if shown} | belongings
+        profiles.append({"id": card.key, "lang": card.language, **parts, "worst_case_default": behaviour})
+    return json.dumps({"profiles": profiles}, ensure_ascii=False, indent=2) + "\n"
 
 
 def without_blanks(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from studies.design.spec import (
     Text,
 )
 from studies.design.strata import strata_faults
+from studies.instruments.loading import path_of
 from studies.instruments.wording import keep_parts, placeholders
 
 REVIEWER = "reviewer"
@@ -228,7 +229,7 @@ def _blinding_step_faults(number: int, spec: StudySpec, step: StepSpec) -> Itera
 def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Rule]:
     for number, step in enumerate(spec.steps):
         if step.kind == INTERVIEW and step.instrument in instruments:
-            guide = json.loads((folder / f"{step.instrument}.json").read_text(encoding="utf-8"))
+            guide = json.loads(path_of(step.instrument, folder).read_text(encoding="utf-8"))
             if guide.get("kind") != INTERVIEW:
                 yield (
                     ("steps", number, "instrument"),

@@ -1,6 +1,8 @@
 """The pages of the builder: a study is set up, checked, loaded, changed and loaded again without touching a file."""
 
+import json
 import tomllib
+from dataclasses import replace
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -8,10 +10,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from studies.builder.drafts import check_draft
+from studies.builder.document import StudyDocument
+from studies.builder.drafts import check_draft, load_draft
 from studies.builder.sections import get_sections
+from studies.design.reading import INSTRUMENTS
+from studies.design.spec import RolePlaySpec
 from studies.life.stages import fix
 from studies.models import Amendment, Participation, Study, StudyDraft
+from studies.setup.storage import load_spec
+from tests import factories
 from tests.factories import person
 
 pytestmark = pytest.mark.django_db
@@ -352,6 +359,41 @@ def test_design_that_came_from_a_file_gets_a_draft(desk, study):
     assert draft.study == study
     page = desk.get(reverse("research-draft-load", args=[draft.pk]))
     assert page.context["effect"] == "unchanged"
+
+
+def test_copy_brings_the_role_cards_that_came_from_a_file_or_were_changed(desk, study, tmp_path):
+    demo = json.loads((INSTRUMENTS / "seeker_profiles_demo.json").read_text(encoding="utf-8"))
+    own = {**demo["profiles"][0], "id": "own01"}
+    (tmp_path / "ours.json").write_text(json.dumps({"profiles": [own]}), encoding="utf-8")
+    cards = RolePlaySpec(("seeker_profiles_demo", "ours"))
+    source = load_spec(replace(factories.demo_spec(), key="acting", role_play=cards), folder=tmp_path).protocol.study
+
+    draft = begin(desk, "copy:acting")
+    assert check_draft(draft).spec.role_play.cards == ("seeker_profiles_demo", "ours")
+    loaded = load_draft(draft).protocol.study
+    assert content_of(loaded) == content_of(source)
+
+    desk.post(reverse("research-edit-design", args=["acting"]))
+    edited = source.drafts.get()
+    assert (check_draft(edited).spec.role_play.cards, list(edited.files)) == (cards.cards, ["ours.json"])
+
+    source.cards.filter(key="own01").update(intensities={"resistance": 3})
+    changed = source.cards.exclude(key="own01").first()
+    source.cards.filter(pk=changed.pk).update(language="en" if changed.language == "zh" else "zh")
+    second = begin(desk, "copy:acting")
+    assert (check_draft(second).spec.role_play.cards, list(second.files)) == (("ours",), ["ours.json"])
+    again = StudyDocument(second.text)
+    again.set(("key",), "acting_again")
+    second.text = again.text
+    assert content_of(load_draft(second).protocol.study) == content_of(source)
+
+
+def content_of(study):
+    """Return the role cards of a study by key, without behaviours that do not show."""
+    return {
+        card.key: (card.language, card.profile, {key: shown for key, shown in card.intensities.items() if shown})
+        for card in study.cards.all()
+    }
 
 
 def test_draft_with_the_key_of_another_study_is_warned_of(desk, study):

@@ -20,6 +20,7 @@ from studies.design.reading import INSTRUMENTS, StudyFileError, read_study
 from studies.design.serialisation import protocol_hash, spec_from_json, spec_to_json
 from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, PromptSpec, StepSpec, StudySpec
 from studies.design.writing import dump_study
+from studies.instruments import loading
 
 FIXTURES = INSTRUMENTS.parent
 PROMPTS = FIXTURES / "prompts"
@@ -1159,3 +1160,19 @@ def test_who_speaks_first_is_checked(tmp_path: Path, path: str, value: Any, faul
     document["arms"][0]["title"] = "Sidekick"
     spoil(document, path, value)
     assert [fault.partition(";")[0] for fault in faults_of(tmp_path, document)] == faults
+
+
+def test_interview_guide_may_come_from_outside_the_product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (INSTRUMENTS / "interview_guide.json").read_text(encoding="utf-8").replace("interview_guide", "our_guide")
+    (tmp_path / "our_guide.json").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(loading, "_OUTSIDE", {})
+    loading.register_instrument(tmp_path / "our_guide.json")
+    steps = [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview", "instrument": "our_guide"}]
+    file = tmp_path / "study.toml"
+    file.write_text(tomlkit.dumps(small() | {"steps": steps}), encoding="utf-8")
+    try:
+        spec = read_study(file, instruments=[*KNOWN, "our_guide"], prompt_folder=PROMPTS)
+    finally:
+        monkeypatch.undo()
+        loading.forget_instruments()
+    assert spec.steps[2].instrument == "our_guide"

@@ -1169,7 +1169,11 @@ def test_interview_guide_may_come_from_outside_the_product(tmp_path: Path, monke
     loading.register_instrument(tmp_path / "our_guide.json")
     steps = [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview", "instrument": "our_guide"}]
     file = tmp_path / "study.toml"
-    file.write_text(tomlkit.dumps(small() | {"steps": steps}), encoding="utf-8")
+    document = small() | {"steps": steps}
+    document["consent"] |= {"flags": ["if_interview"]} | dict.fromkeys(
+        needed_placeholders(FORM, ("if_interview",)), "x"
+    )
+    file.write_text(tomlkit.dumps(document), encoding="utf-8")
     try:
         spec = read_study(file, instruments=[*KNOWN, "our_guide"], prompt_folder=PROMPTS)
     finally:

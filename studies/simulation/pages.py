@@ -225,13 +225,14 @@ def stop(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @study_page
 def go_on(request: HttpRequest, study: Study) -> HttpResponse:
-    """Continue a run: one still ending its last conversations as it is, else by starting it again for the rest."""
-    task = study.tasks.filter(command="benchmark").first()
+    """Continue a run or a series of judges: one still ending its last items as it is, else by starting it again for the
+    rest."""
     stopped = progress.get_stopped_job(study)
     if stopped is None:
         return redirect("research-benchmark", study.key)
-    if task and stopped.created_at >= task.started_at and not tasks.running_task(study, "benchmark"):
-        return ask_first(study, "benchmark", progress.to_go_on(task), back="research-benchmark")
+    task = progress.find_series(study, stopped)
+    if task and not tasks.running_task(study, task.command):
+        return ask_first(study, task.command, progress.to_go_on(task), back="research-benchmark")
     progress.reopen(study, progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
     messages.success(request, _("The run continues."))
     return redirect("research-benchmark", study.key)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
 
 from dialogue.jobs import store
@@ -102,6 +102,13 @@ def stop(study: Study, user: AbstractBaseUser) -> int:
 def running_series(study: Study) -> QuerySet[Task]:
     """Return the tasks that begin one job after the other."""
     return study.tasks.filter(command__in=("benchmark", "judge"), state=Task.State.RUNNING)
+
+
+def find_series(study: Study, job: Job) -> Task | None:
+    """Return the task that began the job; None where a command did."""
+    commands = ("benchmark", "judge") if job.kind == JUDGING else ("benchmark",)
+    begun = study.tasks.filter(command__in=commands, started_at__lte=job.created_at)
+    return begun.filter(Q(ended_at=None) | Q(ended_at__gte=job.created_at)).first()
 
 
 def stop_task(task: Task, user: AbstractBaseUser) -> int:

@@ -358,6 +358,19 @@ def test_go_on_has_no_more_to_spend_than_was_left(
     assert (name, Decimal(left)) == ("--budget", Decimal("3.75"))
 
 
+def test_go_on_starts_a_series_of_judges_again_with_all_its_strategies(
+    desk: Client, study: Study, spawned: list[Task], django_capture_on_commit_callbacks: Any
+) -> None:
+    ran(study, state="done", ended_at=timezone.now())
+    strategies = ["first,standard", "first,user_aware"]
+    Task.objects.create(study=study, command="judge", arguments=strategies, state="done")
+    judging = Job.objects.create(kind="judge", scope="demo", title="first standard", plan={}, state="stopped")
+    items(judging, "amber", waiting=1)
+    with django_capture_on_commit_callbacks(execute=True):
+        answered(desk, desk.post(address("-go-on"), follow=True))
+    assert [(task.command, task.arguments) for task in spawned] == [("judge", strategies)]
+
+
 def test_go_on_opens_what_its_run_is_still_ending(desk: Client, study: Study, spawned: list[Task]) -> None:
     ran(study)
     job = simulation(study, state="stopped", reason="Stopped by ada.")

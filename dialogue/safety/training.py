@@ -3,7 +3,7 @@
 import json
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ from dialogue.safety.patterns import FOLDER, LANGUAGES
 SENTENCES = FOLDER / "sentences"
 KEPT_FOR_MEASURING = frozenset("vwxyz")
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
-SMALLEST = 0.045  # a weight nearer to nothing than this is left out
+SMALLEST = 0.08  # a weight nearer to nothing than this is left out
 # A sentence of the level just below a limit counts less: to take it for one above is the smaller mistake.
 JUST_BELOW = {2: 0.5, 3: 0.4}
 FOLDS = 5
 # The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation.
 HARMLESS = (0.16, 0.03)
-VERSION = "2.1"
+VERSION = "2.2"
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Labelled:
         return "zh" if HAN.search(self.text) else "en"
 
 
-def read_sentences(batches: str = "", folder: Path = SENTENCES) -> Iterator[Labelled]:
+def read_sentences(batches: Collection[str] = (), folder: Path = SENTENCES) -> Iterator[Labelled]:
     """Yield the labelled sentences of some batches, or of all that may be trained on."""
     for path in sorted(folder.glob("*_*.txt")):
-        batch = path.name[0]
+        batch = path.stem.rpartition("_")[0]
         if batch in batches if batches else batch not in KEPT_FOR_MEASURING:
             for line in path.read_text(encoding="utf-8").splitlines():
                 level, _, text = line.partition("|")

@@ -62,11 +62,11 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 @pytest.mark.parametrize(
     ("batch", "noticed", "held", "calm"),
     [
-        ("v", 0.67, 0.39, 0.05),
-        ("w", 0.80, 0.64, 0.10),
-        ("x", 0.88, 0.80, 0.05),
-        ("y", 0.87, 0.69, 0.05),
-        ("z", 0.88, 0.73, 0.05),
+        ("v", 0.70, 0.44, 0.05),
+        ("w", 0.86, 0.64, 0.10),
+        ("x", 0.91, 0.80, 0.05),
+        ("y", 0.86, 0.66, 0.05),
+        ("z", 0.89, 0.77, 0.05),
     ],
 )
 def test_grave_sentences_are_noticed_and_harmless_ones_pass(
@@ -87,25 +87,28 @@ def replies(name: str) -> tuple[list[str], list[str]]:
     return [text for sort, _, text in lines if sort == "harm"], [text for sort, _, text in lines if sort == "kind"]
 
 
-# What was seen, less a small margin. No pattern was written for `c` and `d`, so they show what happens to replies that
-# nobody here has seen. `e` has kind replies alone.
+# What was seen, less a small margin. No pattern was written for `c`, `d` and `f`, so they show what happens to
+# replies that nobody here has seen. `e` has kind replies alone; half of the kind ones of `f` use the words of harmful
+# ones.
 @pytest.mark.parametrize(
-    ("name", "least"),
+    ("name", "least", "most"),
     [
-        ("replies.txt", 0.78),
-        ("replies/a_en.txt", 0.88),
-        ("replies/a_zh.txt", 0.82),
-        ("replies/b_en.txt", 0.87),
-        ("replies/b_zh.txt", 0.87),
-        ("replies/c_en.txt", 0.26),
-        ("replies/c_zh.txt", 0.27),
-        ("replies/d_en.txt", 0.20),
-        ("replies/d_zh.txt", 0.13),
-        ("replies/e_en.txt", 0),
-        ("replies/e_zh.txt", 0),
+        ("replies.txt", 0.78, 0.02),
+        ("replies/a_en.txt", 0.88, 0.02),
+        ("replies/a_zh.txt", 0.82, 0.02),
+        ("replies/b_en.txt", 0.87, 0.02),
+        ("replies/b_zh.txt", 0.87, 0.02),
+        ("replies/c_en.txt", 0.26, 0.02),
+        ("replies/c_zh.txt", 0.27, 0.02),
+        ("replies/d_en.txt", 0.20, 0.02),
+        ("replies/d_zh.txt", 0.13, 0.02),
+        ("replies/e_en.txt", 0, 0.02),
+        ("replies/e_zh.txt", 0, 0.02),
+        ("replies/f_en.txt", 0.08, 0.03),
+        ("replies/f_zh.txt", 0.15, 0.04),
     ],
 )
-def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float) -> None:
+def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float, most: float) -> None:
     harmful, kind = replies(name)
     found = [text for text in harmful if screen_reply(text)]
     withheld = [text for text in kind if screen_reply(text)]
@@ -113,7 +116,7 @@ def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float
     print(f"\n{name}: {len(found)} of {len(harmful)} harmful withheld, {len(withheld)} of {len(kind)} kind")
     print(f"  as answers to a message of level 2: {len(after_danger)} of {len(kind)} kind")
     assert len(found) >= least * len(harmful)
-    assert len(withheld) <= 0.02 * len(kind)
+    assert len(withheld) <= most * len(kind)
 
 
 @pytest.mark.skipif(not DIALOGUES.exists(), reason="the real dialogues are not here")
@@ -140,4 +143,4 @@ def test_few_real_dialogues_are_held() -> None:
         if max(levels, default=0) >= 3:
             held.add(number)
     print(f"\nheld: {sorted(held)}")
-    assert len(held - RIGHTLY_HELD) <= 4
+    assert len(held - RIGHTLY_HELD) <= 3

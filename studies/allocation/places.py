@@ -21,7 +21,7 @@ def places_of(study: Study, track: str) -> int | None:
     return study.current().spec().order.participants if track == Participation.Track.PARTICIPANT else None
 
 
-def count_taken(study: Study) -> int:
+def count_places_taken(study: Study) -> int:
     """Return how many participants have a place. Test data have none."""
     now = timezone.now()
     people = study.participations.filter(track=Participation.Track.PARTICIPANT, is_test=False)
@@ -35,6 +35,7 @@ def count_taken(study: Study) -> int:
 
 
 def count_completed(study: Study) -> int:
+    """Return how many participants completed the study and count."""
     people = study.participations.filter(track=Participation.Track.PARTICIPANT, is_test=False)
     return people.filter(status=Status.COMPLETED).exclude(LEFT).count()
 
@@ -42,4 +43,4 @@ def count_completed(study: Study) -> int:
 def has_place(study: Study, track: str, *, is_test: bool) -> bool:
     """Return whether somebody new may begin. Test people always may."""
     wanted = None if is_test else places_of(study, track)
-    return wanted is None or count_taken(study) < wanted
+    return wanted is None or count_places_taken(study) < wanted

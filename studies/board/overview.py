@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from studies.access.access import Access, may_found_studies, studies_of
-from studies.allocation.places import count_taken, places_of
+from studies.allocation.places import count_completed, count_places_taken, places_of
 from studies.board.arms import get_arms
 from studies.board.funnel import get_funnel
 from studies.board.money import get_money
@@ -111,9 +111,12 @@ def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
 
 
 def get_places(study: Study, *, test: str) -> dict[str, int] | None:
-    """Return the number of places and of those taken; None for test data, and where there is no limit."""
+    """Return the participants who are wanted, who completed, and who have a place; None for test data, and where there
+    is no limit."""
     wanted = places_of(study, Participation.Track.PARTICIPANT) if test == "no" else None
-    return {"wanted": wanted, "taken": count_taken(study)} if wanted else None
+    if wanted is None:
+        return None
+    return {"wanted": wanted, "completed": count_completed(study), "taken": count_places_taken(study)}
 
 
 def may_open(url: str, access: Access) -> bool:

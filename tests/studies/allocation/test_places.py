@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from studies.allocation.places import count_completed, count_taken
+from studies.allocation.places import count_completed, count_places_taken
 from studies.design.spec import OrderSpec
 from studies.models import Participation
 from studies.participation import enrolment
@@ -89,7 +89,7 @@ def test_test_people_counsellors_and_studies_without_a_limit_have_places():
     newcomer(study)
     assert newcomer(study, is_test=True).status == "applied"
     assert newcomer(study, track="counsellor").status == "applied"
-    assert count_taken(study) == 1
+    assert count_places_taken(study) == 1
     assert newcomer(study_of(None, key="boundless")).status == "applied"
 
 

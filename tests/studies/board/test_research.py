@@ -447,11 +447,13 @@ def test_design_tells_strata_and_lease(desk):
 def test_board_and_design_tell_the_places_and_when_enough_have_completed(desk):
     study = factories.study("counted", order=OrderSpec(participants=3))
     people = [factories.person(study, status=status) for status in ("completed", "active", "invited", "withdrawn")]
+    factories.person(study, status="completed", track="counsellor")
     design = desk.get(reverse("research-design", args=["counted"]))
     board = desk.get(reverse("research-study", args=["counted"]))
 
     assert "<dt>Participants wanted</dt> <dd> 3 </dd>" in " ".join(design.content.decode().split())
-    assert board.context["places"] == {"wanted": 3, "taken": 2}
+    assert board.context["places"] == {"wanted": 3, "completed": 1, "taken": 2}
+    assert (board.context["completed"], "1 of 3 participants; 2 places taken" in board.text) == (2, True)
     assert "All participants you want have completed: close the study" not in board.content.decode()
 
     Participation.objects.filter(pk__in=[person.pk for person in people[1:3]]).update(status="completed")

@@ -143,9 +143,11 @@ def store_reply(conversation_id: int, number: int, reply: Reply) -> str:
     A reply that may not be shown to a person is not shown to a simulated one either, and ends the conversation.
     """
     conversation = chat.lock_conversation(conversation_id)
-    verdict = screen_reply(reply.text)
+    waiting = conversation.turns.filter(number=number, state=TurnState.WAITING)
+    after = waiting.values_list("risk_level", flat=True).first() or 0
+    verdict = screen_reply(reply.text, after=after)
     shown = standard_text(conversation.language) if verdict else reply.text
-    conversation.turns.filter(number=number, state=TurnState.WAITING).update(
+    waiting.update(
         state=TurnState.ANSWERED,
         reply=shown,
         reply_original=reply.text if verdict else "",

@@ -154,11 +154,15 @@ def chances_of(spans: Sequence[str], lang: str, weights: Weights) -> Chances:
 
     A plan can be spread over sentences of which none says it, and one grave sentence can stand among many calm ones.
     """
-    read = [*spans, " . ".join(spans)] if len(spans) > 1 else spans
-    odds = [_odds(span, lang, weights) for span in read]
+    odds = [_odds(span, lang, weights) for span in with_whole(spans)]
     if not odds:
         return Chances(0.0, 0.0)
-    return Chances(_chance(max(two for two, _ in odds)), _chance(max(three for _, three in odds)))
+    return Chances(take_chance(max(two for two, _ in odds)), take_chance(max(three for _, three in odds)))
+
+
+def with_whole(spans: Sequence[str]) -> Sequence[str]:
+    """Return the sentences of a text, and behind several the text as a whole."""
+    return [*spans, " . ".join(spans)] if len(spans) > 1 else spans
 
 
 def _odds(span: str, lang: str, weights: Weights) -> tuple[float, float]:
@@ -171,5 +175,6 @@ def _odds(span: str, lang: str, weights: Weights) -> tuple[float, float]:
     return two, three
 
 
-def _chance(odds: float) -> float:
+def take_chance(odds: float) -> float:
+    """Return the chance of log-odds."""
     return 1 / (1 + math.exp(-odds))

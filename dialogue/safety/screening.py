@@ -1,4 +1,4 @@
-"""The first line of the risk screen: patterns and a classifier on every message, patterns on every reply."""
+"""The first line of the risk screen: patterns and a classifier on every message, and on every reply."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,16 +7,21 @@ from dialogue.safety.categories import CHILD, names_child
 from dialogue.safety.classifier import load_weights, weigh
 from dialogue.safety.normalisation import SENTENCE_END, fold
 from dialogue.safety.patterns import Hit, find_hits, find_soft_hits
+from dialogue.safety.reply_classifier import weigh_reply
 
 CLASSIFIER = "classifier"  # among the entries of a verdict: the classifier found it, by itself or beside patterns
 NOTICES = 0.5  # from this chance on a message counts as level 2
 HOLDS = 0.64  # from this chance on a message counts as level 3
 # From this chance on also where a negation, a past time or another person lowered a pattern of level 3 or 4.
 HOLDS_ALL_THE_SAME = 0.9
-# Below this chance a pattern of level 3 or 4 is held to be an accident of words, and the message is level 2.
+# Below this chance a pattern of level 3 or 4 is held to be an accident of words, and the message is level 2; a soft
+# pattern of a reply counts for nothing.
 DOUBTS = 0.05
 CONTEXT = 6  # turns that count for the level of a message
 REPLY_LEVEL = 3
+# From this chance on a reply is withheld by its words alone: after a message of level 1 or more, and after any other.
+# Of what real supporters answered to level 0, nothing reached the second.
+WITHHOLDS, WITHHOLDS_ALWAYS = 0.8, 0.97
 # Characters before a new piece of a growing reply in which a pattern must begin to be looked for any further; what is
 # longer is found when the reply is whole.
 NEAR = 120
@@ -122,10 +127,14 @@ def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: 
         return None
     folded = fold(text[_start(text, screened) :])
     hits = find_hits(folded, name="replies")
-    if is_stated:
+    if not is_stated:
+        return _verdict(REPLY_LEVEL, hits) if hits else None
+    chance = weigh_reply(folded, growing=growing)
+    if chance >= DOUBTS:
         soft = find_soft_hits(folded, name="replies", growing=growing)
         hits += [hit for hit in soft if hit.pattern.after <= after]
-    return _verdict(REPLY_LEVEL, hits) if hits else None
+    is_suspected = chance >= (WITHHOLDS if after else WITHHOLDS_ALWAYS)
+    return _verdict(REPLY_LEVEL, hits, suspected=is_suspected) if hits or is_suspected else None
 
 
 def _start(text: str, screened: int) -> int:

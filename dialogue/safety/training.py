@@ -48,15 +48,10 @@ def read_sentences(batches: Collection[str] = (), folder: Path = SENTENCES) -> I
 
 def fit(rows: Sequence[Labelled], lang: str, *, version: str = VERSION) -> Weights:
     """Return weights fitted on sentences of one language."""
-    from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
     rows = [*rows, *_pairs_of(rows)]
-    found = [features(row.text, lang) for row in rows]
-    vectorizer = DictVectorizer()
-    matrix = vectorizer.fit_transform([dict.fromkeys(one, 1) for one in found])
-    # liblinear takes no wider numbers.
-    matrix.indices, matrix.indptr = matrix.indices.astype("int32"), matrix.indptr.astype("int32")
+    vocabulary, matrix = make_matrix([row.text for row in rows], lang)
     models = [
         LogisticRegression(C=1.0, max_iter=300, solver="liblinear").fit(
             matrix,
@@ -71,10 +66,21 @@ def fit(rows: Sequence[Labelled], lang: str, *, version: str = VERSION) -> Weigh
         intercepts=(float(models[0].intercept_[0]), float(models[1].intercept_[0])),
         words={
             word: (round(float(two[at]), 3), round(float(three[at]), 3))
-            for word, at in vectorizer.vocabulary_.items()
+            for word, at in vocabulary.items()
             if max(abs(two[at]), abs(three[at])) >= SMALLEST
         },
     )
+
+
+def make_matrix(texts: Sequence[str], lang: str) -> tuple[dict[str, int], Any]:
+    """Return the column of each feature, and a sparse matrix of texts × features: 1 where a text has it."""
+    from sklearn.feature_extraction import DictVectorizer
+
+    vectorizer = DictVectorizer()
+    matrix = vectorizer.fit_transform([dict.fromkeys(features(text, lang), 1) for text in texts])
+    # liblinear takes no wider numbers.
+    matrix.indices, matrix.indptr = matrix.indices.astype("int32"), matrix.indptr.astype("int32")
+    return vectorizer.vocabulary_, matrix
 
 
 def _pairs_of(rows: Sequence[Labelled]) -> Iterator[Labelled]:

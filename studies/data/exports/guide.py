@@ -33,5 +33,10 @@ def section(file: str, about: str, columns: tuple[Column, ...]) -> Iterator[str]
 
 def describe_values(column: Column) -> str:
     """Return the unit, the range and the values, as far as the column has them."""
-    limits = "" if column.minimum is None else f"{column.minimum} to {column.maximum}"
-    return " ".join(filter(None, [limits, column.unit, column.values]))
+    return " ".join(filter(None, [describe_limits(column), column.unit, column.values]))
+
+
+def describe_limits(column: Column) -> str:
+    if column.minimum is None:
+        return ""
+    return f"{column.minimum} to {column.maximum}" if column.maximum is not None else f"{column.minimum} or more"

@@ -3,6 +3,7 @@
 import json
 import os
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -87,49 +88,71 @@ def replies(name: str) -> tuple[list[str], list[str]]:
     return [text for sort, _, text in lines if sort == "harm"], [text for sort, _, text in lines if sort == "kind"]
 
 
-# What was seen, less a small margin. No pattern was written for `c`, `d` and `f`, so they show what happens to
-# replies that nobody here has seen. `e` has kind replies alone; half of the kind ones of `f` use the words of harmful
-# ones.
+# What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
+# for `c` to `h`, and nothing trained on `c`, `d` and `e`, so these show what happens to replies that nobody has seen.
+# `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
+# harmful ones.
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [
-        ("replies.txt", 0.78, 0.02),
-        ("replies/a_en.txt", 0.88, 0.02),
-        ("replies/a_zh.txt", 0.82, 0.02),
-        ("replies/b_en.txt", 0.87, 0.02),
-        ("replies/b_zh.txt", 0.87, 0.02),
-        ("replies/c_en.txt", 0.26, 0.02),
-        ("replies/c_zh.txt", 0.27, 0.02),
-        ("replies/d_en.txt", 0.20, 0.02),
-        ("replies/d_zh.txt", 0.13, 0.02),
-        ("replies/e_en.txt", 0, 0.02),
-        ("replies/e_zh.txt", 0, 0.02),
-        ("replies/f_en.txt", 0.08, 0.03),
-        ("replies/f_zh.txt", 0.15, 0.04),
+        ("replies.txt", 0.9, 0.02),
+        ("replies/a_en.txt", 0.9, 0.03),
+        ("replies/a_zh.txt", 0.9, 0.02),
+        ("replies/b_en.txt", 0.9, 0.04),
+        ("replies/b_zh.txt", 0.9, 0.02),
+        ("replies/c_en.txt", 0.45, 0.07),
+        ("replies/c_zh.txt", 0.45, 0.02),
+        ("replies/d_en.txt", 0.33, 0.03),
+        ("replies/d_zh.txt", 0.3, 0.04),
+        ("replies/e_en.txt", 0, 0.03),
+        ("replies/e_zh.txt", 0, 0.05),
+        ("replies/f_en.txt", 0.65, 0.06),
+        ("replies/f_zh.txt", 0.65, 0.06),
+        ("replies/g_en.txt", 0, 0.06),
+        ("replies/g_zh.txt", 0, 0.05),
+        ("replies/h_en.txt", 0.65, 0.07),
+        ("replies/h_zh.txt", 0.5, 0.07),
     ],
 )
 def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float, most: float) -> None:
     harmful, kind = replies(name)
-    found = [text for text in harmful if screen_reply(text)]
-    withheld = [text for text in kind if screen_reply(text)]
-    after_danger = [text for text in kind if screen_reply(text, after=2)]
-    print(f"\n{name}: {len(found)} of {len(harmful)} harmful withheld, {len(withheld)} of {len(kind)} kind")
-    print(f"  as answers to a message of level 2: {len(after_danger)} of {len(kind)} kind")
-    assert len(found) >= least * len(harmful)
-    assert len(withheld) <= most * len(kind)
+    withheld = {
+        after: (
+            sum(screen_reply(text, after=after) is not None for text in harmful),
+            sum(screen_reply(text, after=after) is not None for text in kind),
+        )
+        for after in (0, 2)
+    }
+    print(f"\n{name}: of {len(harmful)} harmful and {len(kind)} kind replies withheld")
+    for after, (of_harmful, of_kind) in withheld.items():
+        print(f"  as answers to a message of level {after}: {of_harmful} and {of_kind}")
+    assert withheld[2][0] >= least * len(harmful)
+    assert withheld[2][1] <= most * len(kind)
+    assert withheld[0][1] <= 0.04 * len(kind)
 
 
 @pytest.mark.skipif(not DIALOGUES.exists(), reason="the real dialogues are not here")
 def test_replies_of_real_supporters_pass() -> None:
     said = [
-        part["content"]
+        (level, text)
         for dialogue in json.loads(DIALOGUES.read_text(encoding="utf-8"))
-        for part in dialogue["dialog"]
-        if part["speaker"] != "speaker"
+        for level, text in answers(dialogue["dialog"])
     ]
-    withheld = [text for text in said if screen_reply(text)]
-    print(f"\n{len(withheld)} of {len(said)} replies of real supporters withheld")
-    assert len(withheld) <= 0.005 * len(said)
+    withheld = [(level, text) for level, text in said if screen_reply(text, after=level)]
+    to_signs = [level for level, _ in withheld if level]
+    print(f"\n{len(withheld)} of {len(said)} replies of real supporters withheld", end=", ")
+    print(f"{len(to_signs)} of {sum(level > 0 for level, _ in said)} to messages of level 1 or more")
+    assert len(withheld) <= 0.01 * len(said)
+
+
+def answers(parts: list[dict[str, str]]) -> Iterator[tuple[int, str]]:
+    """Yield what a supporter said, each with the level of the message before it."""
+    level = 0
+    for part in parts:
+        if part["speaker"] == "speaker":
+            level = screen_message(part["content"]).level
+        else:
+            yield level, part["content"]
 
 
 @pytest.mark.skipif(not DIALOGUES.exists(), reason="the real dialogues are not here")

@@ -13,15 +13,16 @@ from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset("vwxyz")
+KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ii"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
 SMALLEST = 0.08  # a weight nearer to nothing than this is left out
 # A sentence of the level just below a limit counts less: to take it for one above is the smaller mistake.
 JUST_BELOW = {2: 0.5, 3: 0.4}
 FOLDS = 5
-# The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation.
-HARMLESS = (0.16, 0.03)
-VERSION = "2.2"
+# The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation. English was held back by
+# real dialogues; in Chinese more is held at the same share of batches that nothing was trained on.
+HARMLESS = {"en": (0.2, 0.03), "zh": (0.2, 0.045)}
+VERSION = "2.3"
 
 
 @dataclass(frozen=True)
@@ -104,11 +105,13 @@ def cross_validate(rows: Sequence[Labelled], lang: str) -> list[tuple[int, Chanc
     return judged
 
 
-def distances_of(judged: Sequence[tuple[int, Chances]], *, two: float, three: float) -> tuple[float, float]:
-    """Return what to add to the log-odds of level 2 and of level 3, so that the `HARMLESS` shares of the sentences of
-    level 0 reach the chances `two` and `three`."""
+def distances_of(
+    judged: Sequence[tuple[int, Chances]], shares: tuple[float, float], *, two: float, three: float
+) -> tuple[float, float]:
+    """Return what to add to the log-odds of level 2 and of level 3, so that these shares of the sentences of level 0
+    reach the chances `two` and `three`."""
     harmless = [chances for level, chances in judged if level == 0]
-    limits = zip(zip(*harmless, strict=True), HARMLESS, (two, three), strict=True)
+    limits = zip(zip(*harmless, strict=True), shares, (two, three), strict=True)
     distances = [
         _odds(limit) - _odds(sorted(chances)[-1 - int(share * len(chances))]) for chances, share, limit in limits
     ]
@@ -148,7 +151,7 @@ def train(*, two: float, three: float) -> dict[str, Any]:
     for lang in LANGUAGES:
         own = [row for row in rows if row.lang == lang]
         judged = cross_validate(own, lang)
-        distances = distances_of(judged, two=two, three=three)
+        distances = distances_of(judged, HARMLESS[lang], two=two, three=three)
         tables[lang] = tabulate([(level, _moved(one, distances)) for level, one in judged], two=two, three=three)
         weights = fit(own, lang)
         languages[lang] = {

@@ -23,7 +23,7 @@ from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderEr
 from dialogue.providers.registry import answering_kind
 from dialogue.redaction import mask_identity
 from dialogue.safety.resources import standard_text
-from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
+from dialogue.safety.screening import REPLY_LEVEL, Verdict, level_in_context, screen_message, screen_version
 from dialogue.safety.second_line import (
     ENTRY,
     SCRIPTED,
@@ -513,8 +513,11 @@ def record_reply(
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
     answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
-    goes_on = conversation.status == Status.OPEN and not conversation.suspended
-    return [answer] if goes_on else [answer, state_frame(conversation, answered_turn(assignment))]
+    return [answer] if is_going_on(conversation) else [answer, state_frame(conversation, answered_turn(assignment))]
+
+
+def is_going_on(conversation: Conversation) -> bool:
+    return conversation.status == Status.OPEN and not conversation.suspended
 
 
 def answered_turn(assignment: Assignment) -> Turn:
@@ -567,7 +570,11 @@ def store_reply(
 def withhold_reply(
     assignment: Assignment, reply: Reply, *, found: Verdict | Finding, seq: int, answers: Sequence[AnsweredInquiry] = ()
 ) -> list[frames.Outgoing]:
-    """Show the standard text in the place of a reply that must not be shown; the original stays for the researcher."""
+    """Show the standard text in the place of a reply that must not be shown; the original stays for the researcher.
+
+    What a pattern or the second line found ends the conversation. What the classifier alone suspects does not: one such
+    reply in a hundred is a kind one.
+    """
     conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")
     standard, now = standard_text(conversation.language), timezone.now()
@@ -575,7 +582,10 @@ def withhold_reply(
         return []
     turn = answered_turn(assignment)
     shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
-    close(conversation, EndReason.SAFETY)
+    if found.level >= REPLY_LEVEL:
+        close(conversation, EndReason.SAFETY)
+    elif conversation.status == Status.OPEN:
+        pause_or_close_when_due(conversation, answered=assignment.answered + 1)
     if isinstance(found, Finding):
         second, first = found, Verdict(0)
     else:
@@ -590,7 +600,8 @@ def withhold_reply(
         second=second,
     )
     answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
-    return [answer, shown, state_frame(conversation, turn)]
+    told: list[frames.Outgoing] = [answer, shown]
+    return told if is_going_on(conversation) else [*told, state_frame(conversation, turn)]
 
 
 @transaction.atomic

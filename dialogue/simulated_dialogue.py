@@ -5,6 +5,7 @@ danger.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,7 +17,7 @@ from dialogue.models import Conversation, InnerState, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.safety.resources import standard_text
-from dialogue.safety.screening import level_in_context, screen_message, screen_reply
+from dialogue.safety.screening import REPLY_LEVEL, level_in_context, screen_message, screen_reply
 from dialogue.seekers.reading import Thought
 from dialogue.self_identification import names_itself
 
@@ -79,6 +80,13 @@ def judged_turn(conversation: Conversation, number: int, seeker: str, supporter:
     return JudgedTurn(number, seeker, supporter, opening=conversation.opening if number == 1 else "")
 
 
+class ShownReply(NamedTuple):
+    """A reply as the seeker reads it, and the end reason if it ends the conversation."""
+
+    text: str
+    end_reason: str
+
+
 def thoughts_of(conversation: Conversation) -> dict[int, Thought]:
     rows = conversation.states.filter(source=SOURCE, emotion_score__isnull=False)
     return {row.turn: Thought(row.cognition, row.emotion, row.goal, round(row.emotion_score)) for row in rows}
@@ -137,10 +145,11 @@ def set_start(conversation: Conversation, turn: Turn) -> None:
 
 
 @transaction.atomic
-def store_reply(conversation_id: int, number: int, reply: Reply) -> str:
+def store_reply(conversation_id: int, number: int, reply: Reply) -> ShownReply:
     """Store the whole reply and return it as it is shown.
 
-    A reply that may not be shown to a person is not shown to a simulated one either, and ends the conversation.
+    A reply that may not be shown to a person is not shown to a simulated one either, and ends the conversation where it
+    would end a person's.
     """
     conversation = chat.lock_conversation(conversation_id)
     waiting = conversation.turns.filter(number=number, state=TurnState.WAITING)
@@ -162,9 +171,10 @@ def store_reply(conversation_id: int, number: int, reply: Reply) -> str:
         seen=True,
         error="",
     )
-    if verdict and conversation.status != Status.CLOSED:
+    ends = verdict is not None and verdict.level >= REPLY_LEVEL
+    if ends and conversation.status != Status.CLOSED:
         chat.close(conversation, EndReason.SAFETY)
-    return shown
+    return ShownReply(shown, EndReason.SAFETY if ends else "")
 
 
 @transaction.atomic

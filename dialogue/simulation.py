@@ -204,8 +204,8 @@ class Simulation:
             known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
         else:
             shown = await self.store_while_owned(simulated_dialogue.store_reply, self.conversation, number, reply)
-            known.add_reply(shown)
-            known.end_reason = EndReason.SAFETY if shown != reply.text else ""
+            known.add_reply(shown.text)
+            known.end_reason = shown.end_reason
 
     async def store_while_owned(self, rule: Callable[..., Stored], *args: Any, **kwargs: Any) -> Stored:
         assert self.question.item is not None  # noqa: S101 - a simulation is an item of a job

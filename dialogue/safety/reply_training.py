@@ -13,7 +13,7 @@ from dialogue.safety.training import SMALLEST, make_matrix
 
 REPLIES = FOLDER / "replies"
 KEPT_FOR_MEASURING = frozenset("cde")
-HARMFUL = "harm"
+HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
 VERSION = "1.0"
 
@@ -36,7 +36,8 @@ def read_replies(batches: Collection[str] = (), folder: Path = REPLIES) -> Itera
         if batch in batches if batches else batch not in KEPT_FOR_MEASURING:
             for line in path.read_text(encoding="utf-8").splitlines():
                 sort, _, text = line.partition("|")
-                yield Reply(batch, sort == HARMFUL, fold(text))
+                if sort in (HARMFUL, KIND):
+                    yield Reply(batch, sort == HARMFUL, fold(text))
 
 
 def fit_replies(rows: Sequence[Reply], lang: str) -> ReplyWeights:

@@ -19,6 +19,7 @@ HOLDS_ALL_THE_SAME = 0.9
 DOUBTS = 0.05
 CONTEXT = 6  # turns that count for the level of a message
 REPLY_LEVEL = 3
+SUSPECTED_REPLY_LEVEL = 2  # of a reply that the classifier alone finds harmful: it is withheld, and nothing ends
 # From this chance on a reply is withheld by its words alone: after a message of level 1 or more, and after any other.
 # Of what real supporters answered to level 0, nothing reached the second.
 WITHHOLDS, WITHHOLDS_ALWAYS = 0.8, 0.97
@@ -117,6 +118,7 @@ def _since_held(levels: Sequence[int]) -> Sequence[int]:
 def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: int = 0) -> Verdict | None:
     """Return why a supporter's text, whole or still growing, must be withheld, or `None` where it may be shown.
 
+    Of level 3, by a pattern, it ends the conversation; of level 2, by the classifier alone, it does not.
     `screened` is how many characters of `text` an earlier call has passed: only the sentence around them and what came
     since is read. `after` is the level of the message that it answers: to agree is no harm after a small one. An
     empathic reply may say the person's words of danger back.
@@ -134,7 +136,9 @@ def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: 
         soft = find_soft_hits(folded, name="replies", growing=growing)
         hits += [hit for hit in soft if hit.pattern.after <= after]
     is_suspected = chance >= (WITHHOLDS if after else WITHHOLDS_ALWAYS)
-    return _verdict(REPLY_LEVEL, hits, suspected=is_suspected) if hits or is_suspected else None
+    if hits:
+        return _verdict(REPLY_LEVEL, hits, suspected=is_suspected)
+    return _verdict(SUSPECTED_REPLY_LEVEL, [], suspected=True) if is_suspected else None
 
 
 def _start(text: str, screened: int) -> int:

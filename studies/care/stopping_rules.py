@@ -75,7 +75,7 @@ def _counts_as(event: RiskEvent, name: str) -> bool:
         case "events":
             return event.level >= 3 and event.source != RiskEvent.Source.REPLY
         case "withheld":
-            return event.source == RiskEvent.Source.REPLY
+            return event.level >= 3 and event.source == RiskEvent.Source.REPLY
         case _:
             return WORSENING in event.entries
 

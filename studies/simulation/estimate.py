@@ -96,7 +96,7 @@ def exchange(talk: Simulation, known: SimulatedDialogue, number: int) -> None:
     simulated_dialogue.store_message(known, words)
     known.due = known.next_words(words)
     reply = async_to_sync(talk.caller.ask)(talk.supporter_question(known, known.due))
-    known.add_reply(simulated_dialogue.store_reply(talk.conversation, number, reply))
+    known.add_reply(simulated_dialogue.store_reply(talk.conversation, number, reply).text)
     if talk.seeker.thinks:
         known.thoughts[-1] = thought_of(talk, known, number)
         simulated_dialogue.store_thought(talk.conversation, number, known.thoughts[-1])

@@ -9,7 +9,8 @@ from dialogue.chat import ChatRefused
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.providers.base import ProviderError, Reply
-from dialogue.safety.screening import Verdict
+from dialogue.safety.resources import standard_text
+from dialogue.safety.screening import CLASSIFIER, SUSPECTED_REPLY_LEVEL, Verdict
 
 pytestmark = pytest.mark.django_db
 
@@ -371,6 +372,27 @@ class TestRisk:
         assert "die" not in turn.reply
         room.refresh_from_db()
         assert room.end_reason == EndReason.SAFETY
+
+    def test_reply_that_is_only_suspected_is_withheld_and_the_conversation_goes_on(self):
+        room = conversation()
+        taken = say(room)
+        reply = Reply(text="Nobody would mind, you know.", model="m")
+        found = Verdict(SUSPECTED_REPLY_LEVEL, (CLASSIFIER,))
+        frames = chat.withhold_reply(taken.assignment, reply, found=found, seq=taken.assignment.seq)
+        assert [(frame.type, getattr(frame, "level", None)) for frame in frames] == [("reply", None), ("help", 2)]
+        turn = Turn.objects.get()
+        assert (turn.masked, turn.reply_original, turn.reply) == (True, reply.text, standard_text("en"))
+        event = RiskEvent.objects.get()
+        assert (event.source, event.level, event.entries) == ("reply", 2, [CLASSIFIER])
+        assert say(room).turn == 2
+
+    def test_reply_that_is_only_suspected_can_be_the_last(self):
+        room = conversation(max_turns=1)
+        taken = say(room)
+        found = Verdict(SUSPECTED_REPLY_LEVEL, (CLASSIFIER,))
+        chat.withhold_reply(taken.assignment, Reply(text="…", model="m"), found=found, seq=taken.assignment.seq)
+        room.refresh_from_db()
+        assert room.end_reason == EndReason.CAP
 
 
 # The team lets a conversation rest

@@ -206,6 +206,16 @@ def test_a_simulated_seeker_alarms_nobody(study):
     assert not Alarm.objects.exists()
 
 
+@pytest.mark.parametrize(("level", "count"), [(2, 0), (3, 2)])
+def test_a_withheld_reply_alarms_where_more_than_the_classifier_found_it(study, box, hook, level, count):
+    person = factories.person(study)
+    run = factories.run_with_turns(study, participation=person)
+    event = RiskEvent.objects.create(conversation=run.conversation, source="reply", level=level)
+    oncall.risk_raised(event)
+    assert event.subject == person.code
+    assert Alarm.objects.count() == count
+
+
 def test_the_rota_is_that_of_the_newest_version(event, study, box, hook):
     rules = SafetyRules(oncall=(OnCall(name="Cho", email="cho@example.org"),))
     factories.study(safety=rules)

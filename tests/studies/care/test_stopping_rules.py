@@ -42,6 +42,7 @@ def test_conversations_are_counted_once_by_arm_and_kind(study):
     event(first)
     event(first, level=4)
     event(second, source=Source.REPLY)
+    event(first, source=Source.REPLY, level=2)  # only suspected
     event(second, source=Source.ANSWER, level=2, entries=["worsening"])
 
     found = tallies(study, "amber")

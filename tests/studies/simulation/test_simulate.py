@@ -21,6 +21,7 @@ from dialogue.models.conversation import Status, TurnState
 from dialogue.prompts import Prompts
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.server_errors import error_for_status
+from dialogue.safety.resources import standard_text
 from dialogue.seekers.components import components
 from dialogue.seekers.reading import END_PHRASES
 from studies.data.exports.columns import Filter
@@ -319,6 +320,16 @@ def test_reply_that_nobody_may_be_shown_ends_it_for_safety(server: str, tmp_path
     turn = Turn.objects.get()
     assert (turn.conversation.end_reason, turn.masked, turn.reply_original) == ("safety", True, text)
     assert turn.reply != text
+
+
+def test_reply_that_is_only_suspected_is_not_shown_and_the_talk_goes_on(server: str, tmp_path: Path) -> None:
+    text = "You keep saying you'll do it. Either do it or stop talking about it."
+    study(model_at(server, f"say:{quote(text)}", "one"))
+    simulate("--profiles", profiles(tmp_path, "en01"), "--max-turns", "2")
+    turns = Turn.objects.order_by("number")
+    assert [(turn.masked, turn.reply_original) for turn in turns] == [(True, text)] * 2
+    assert {turn.reply for turn in turns} == {standard_text("en")}
+    assert turns[0].conversation.end_reason == "cap"
 
 
 def test_thought_that_cannot_be_read_is_missing_and_the_talk_goes_on(server: str, tmp_path: Path) -> None:

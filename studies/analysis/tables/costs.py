@@ -110,7 +110,7 @@ def _by_conversation(export: Export) -> pd.DataFrame:
 
 def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     measure = of["measure"]
-    known = used.dropna(subset=measure)
+    known = used[used[measure].notna()]
     row = Row(**of, n=len(known), clusters=known["cluster"].nunique())
     if known.empty:
         row.leave_out("estimate", "low", "high", "sd", because=Note(UNKNOWN[measure][0]))

@@ -116,7 +116,8 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
 
     So it does not matter which of them go on for long.
     """
-    several = scores[scores.groupby("conversation")["turn"].transform("nunique") > 1]
+    turns = scores.groupby("conversation")["turn"]
+    several = scores[turns.transform("min") < turns.transform("max")]
     row = Row(**of, n=several["conversation"].nunique(), clusters=several["cluster"].nunique())
     if several.empty:
         row.leave_out("estimate", "low", "high", because=Note("no_two_turns"))

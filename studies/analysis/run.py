@@ -99,12 +99,15 @@ def settings(bootstrap: int, seed: int, correlations: str = JACKKNIFE) -> Bootst
 
 @contextmanager
 def _collecting_rarely() -> Iterator[None]:
-    """Look for circular garbage less often: an analysis makes millions of small objects, few of them in circles."""
+    """Look for circular garbage less often, and not among what is there already: an analysis makes millions of small
+    objects, few of them in circles."""
     usual = gc.get_threshold()
     gc.set_threshold(OBJECTS, *usual[1:])
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         gc.set_threshold(*usual)
 
 
@@ -151,10 +154,10 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
 @_collecting_rarely()
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
     """Return the files by path under the folder of results. The files of the figures are in English."""
-    tables = {f"{name}.csv": results.csv(name) for name in results.tables}
     translated = [language for language in REPORTS if language != ENGLISH]
     with _beside((results,)) as beside:
         others = {language: beside.submit(_report_there, language) for language in translated} if beside else {}
+        plain = beside.submit(_plain_files_there) if beside else None
         sections = _sections(results, ENGLISH, tell)
         drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures_in(sections)}
         with speaking(ENGLISH):
@@ -164,7 +167,18 @@ def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
             tell(REPORTS[language])
             found = others[language].result() if language in others else _report(results, language)
             reports[REPORTS[language]] = found
-    return tables | drawn | paper | {"results.json": results.as_json()} | reports
+        tables, as_json = plain.result() if plain else _plain_files(results)
+    return tables | drawn | paper | {"results.json": as_json} | reports
+
+
+def _plain_files(results: Results) -> tuple[dict[str, bytes], bytes]:
+    """Return the tables by file, and results.json."""
+    return {f"{name}.csv": results.csv(name) for name in results.tables}, results.as_json()
+
+
+def _plain_files_there() -> tuple[dict[str, bytes], bytes]:
+    (results,) = _held
+    return _plain_files(results)
 
 
 def _report_there(language: str) -> bytes:

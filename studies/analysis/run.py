@@ -36,7 +36,6 @@ from studies.analysis.tables.roles import fill_roles
 from studies.analysis.tables.table import Table
 
 JACKKNIFE, RESAMPLES = "jackknife", "bootstrap"  # where the intervals of correlations come from
-OBJECTS = 50_000  # made before garbage is looked for; Python's own 700 took a sixth of the time
 REPORTS = {language.html: report_file(language) for language in LANGUAGES}
 
 
@@ -97,21 +96,6 @@ def settings(bootstrap: int, seed: int, correlations: str = JACKKNIFE) -> Bootst
     return Bootstrap(bootstrap, seed, draws_r=correlations == RESAMPLES)
 
 
-@contextmanager
-def _collecting_rarely() -> Iterator[None]:
-    """Look for circular garbage less often, and not among what is there already: an analysis makes millions of small
-    objects, few of them in circles."""
-    usual = gc.get_threshold()
-    gc.set_threshold(OBJECTS, *usual[1:])
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*usual)
-
-
-@_collecting_rarely()
 def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: Collection[str] = ()) -> Results:
     """Compute tables; without `names` all. Linear algebra has one thread, so that its sums keep their order."""
     if isinstance(names, str):
@@ -151,7 +135,6 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
     return pd.DataFrame(fill_roles(table, rows, export.roles), columns=table.columns)
 
 
-@_collecting_rarely()
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
     """Return the files by path under the folder of results. The files of the figures are in English."""
     translated = [language for language in REPORTS if language != ENGLISH]
@@ -204,10 +187,12 @@ def _beside(things: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor | None]:
         yield None
         return
     with ProcessPoolExecutor(1, mp_context=get_context("fork"), initializer=_hold, initargs=things) as pool:
+        gc.freeze()  # the search for garbage would write into memory that both share
         try:
             yield pool
         finally:
             pool.shutdown(cancel_futures=True)
+            gc.unfreeze()
 
 
 def _may_fork() -> bool:

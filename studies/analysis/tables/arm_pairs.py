@@ -1,7 +1,7 @@
 """arm_pairs.csv: each arm against each other, paired by the people or profiles that met both."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, groupby
 from typing import Any
 
@@ -69,7 +69,11 @@ class Compared:
     def complete(self) -> "Compared":
         """Return the scores of the users that met every arm."""
         everywhere = ~np.isnan(self.scores).any(axis=1)
-        return replace(self, scores=self.scores[everywhere], conversations=self.conversations[everywhere])
+        if everywhere.all():
+            return self
+        # Arm by arm in memory, as pandas has a part of a frame: sums keep the order that they had in earlier versions.
+        kept = (np.asfortranarray(values[everywhere]) for values in (self.scores, self.conversations))
+        return Compared(self.of, self.arms, *kept)
 
     def n_conversations(self) -> int:
         return int(np.nansum(self.conversations))

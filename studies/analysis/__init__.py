@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from studies.analysis.garbage import collect_rarely
 from studies.analysis.notes import in_english
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def load(folder: Path | str) -> "Export":
     return load(Path(folder))
 
 
+@collect_rarely()  # also while the packages are imported
 def compute(
     export: "Export",
     *,
@@ -111,6 +113,7 @@ def compute(
     return {name: table.map(in_english) for name, table in found.tables.items()}
 
 
+@collect_rarely()
 def analyse(
     folder: Path | str,
     out: Path | str,

@@ -1,6 +1,7 @@
 """One analysis from folder to folder: everything is read before anything is computed, and computed before anything is
 written."""
 
+import gc
 import os
 import sys
 import threading
@@ -136,10 +137,10 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
 
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
     """Return the files by path under the folder of results. The files of the figures are in English."""
-    tables = {f"{name}.csv": results.csv(name) for name in results.tables}
     translated = [language for language in REPORTS if language != ENGLISH]
     with _beside((results,)) as beside:
         others = {language: beside.submit(_report_there, language) for language in translated} if beside else {}
+        plain = beside.submit(_plain_files_there) if beside else None
         sections = _sections(results, ENGLISH, tell)
         drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures_in(sections)}
         with speaking(ENGLISH):
@@ -149,7 +150,18 @@ def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
             tell(REPORTS[language])
             found = others[language].result() if language in others else _report(results, language)
             reports[REPORTS[language]] = found
-    return tables | drawn | paper | {"results.json": results.as_json()} | reports
+        tables, as_json = plain.result() if plain else _plain_files(results)
+    return tables | drawn | paper | {"results.json": as_json} | reports
+
+
+def _plain_files(results: Results) -> tuple[dict[str, bytes], bytes]:
+    """Return the tables by file, and results.json."""
+    return {f"{name}.csv": results.csv(name) for name in results.tables}, results.as_json()
+
+
+def _plain_files_there() -> tuple[dict[str, bytes], bytes]:
+    (results,) = _held
+    return _plain_files(results)
 
 
 def _report_there(language: str) -> bytes:
@@ -175,10 +187,12 @@ def _beside(things: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor | None]:
         yield None
         return
     with ProcessPoolExecutor(1, mp_context=get_context("fork"), initializer=_hold, initargs=things) as pool:
+        gc.freeze()  # the search for garbage would write into memory that both share
         try:
             yield pool
         finally:
             pool.shutdown(cancel_futures=True)
+            gc.unfreeze()
 
 
 def _may_fork() -> bool:

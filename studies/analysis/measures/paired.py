@@ -1,6 +1,7 @@
 """Statistics of paired differences: Wilcoxon's signed-rank test and standardised effects."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -122,11 +123,17 @@ def _differing(differences: Array) -> Array:
     return np.asarray(rounded[rounded != 0])
 
 
+@lru_cache(maxsize=4)  # a run asks again and again for the few numbers of users that it has
+def _scales(degrees: int) -> Array:
+    """Return the nodes as quantiles of what a standard deviation is in units of the true one."""
+    return np.asarray(np.sqrt(stats.chi2.ppf((NODES + 1) / 2, degrees) / degrees))
+
+
 def _noncentrality(t: float, degrees: int, tail: float) -> float:
     """Return the noncentrality with which t lies at this place of its distribution.
 
     scipy's own function gives nan far from the middle.
     """
-    scales = np.sqrt(stats.chi2.ppf((NODES + 1) / 2, degrees) / degrees)
+    scales = _scales(degrees)
     reach = 10 + 3 * abs(t)
     return float(brentq(lambda shift: SHARES @ ndtr(t * scales - shift) / 2 - tail, -reach, reach))

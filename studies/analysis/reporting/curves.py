@@ -16,6 +16,7 @@ from studies.analysis.reporting.sheets import (
     draw_course,
     draw_marks,
     draw_upright_scale,
+    height_of_names,
     in_lines,
     name_series,
     range_of,
@@ -60,7 +61,7 @@ def curves(
     lines = max(map(len, courses.values()))
     plot = (TWO - LEFT - columns * GAP) / columns
     height = HEAD + HEIGHT + FOOT + COUNT * (lines + 1)
-    top = _height_of_names(series)
+    top = height_of_names(series, 0.06, TWO)
     canvas, axes = sheet(TWO, top + height * -(-len(courses) // columns))
     name_series(axes, series, 0.06, TWO)
     low, high = range_of(*(of for course in every for of in (course.estimates, course.lows, course.highs)))
@@ -83,11 +84,6 @@ def curves(
             _write_counts(axes, across, counted, found, upper + HEIGHT + 0.1 + COUNT * (line + 1), sign, TINY)
     write(axes, 0.08, top + HEAD + HEIGHT / 2, unit, ha="center", rotation=90, color=MUTED)
     return canvas
-
-
-def _height_of_names(series: Sequence[str]) -> float:
-    _canvas, axes = sheet(TWO, 1)
-    return name_series(axes, series, 0.06, TWO)
 
 
 def _write_counts(

@@ -14,6 +14,7 @@ from studies.analysis.reporting.sheets import (
     draw_lines,
     draw_marks,
     draw_scale,
+    height_of_names,
     in_lines,
     name_series,
     range_of,
@@ -73,7 +74,7 @@ def dot_panels(
     names = [in_lines(name, room.plot + room.beside) for name in panels]
     lines = list(panels.values())
     rows = [range(start, min(start + room.columns, len(lines))) for start in range(0, len(lines), room.columns)]
-    tops, down = [], _height_of_names(series, width)
+    tops, down = [], height_of_names(series, GAP / 2, width) + 0.02
     for row in rows:
         heads = max(names[number].count("\n") + 1 if names[number] else 0 for number in row)
         tops.append(down + TEXT * heads + (0.06 if heads else 0.02))
@@ -89,11 +90,6 @@ def dot_panels(
             _panel(axes, lines[number], ruler, top, room, at, labelled=number == row.start)
     write(axes, room.left_edge(0), down + 0.05, unit, color=MUTED)
     return canvas
-
-
-def _height_of_names(series: Sequence[str], width: float) -> float:
-    _canvas, axes = sheet(width, 1)
-    return name_series(axes, series, GAP / 2, width) + 0.02
 
 
 def _range(panels: Sequence[Sequence[Line]], at: float | None) -> tuple[float, float]:

@@ -13,7 +13,6 @@ from typing import Any
 
 from matplotlib import rc_context  # noqa: TID253
 from matplotlib.axes import Axes  # noqa: TID253
-from matplotlib.backends.backend_pdf import FigureCanvasPdf  # noqa: TID253
 from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from matplotlib.font_manager import get_font_names  # noqa: TID253
@@ -116,6 +115,8 @@ def _svg(name: str, title: str, canvas: Canvas) -> str:
 
 
 def _pdf(title: str, canvas: Canvas) -> bytes:
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf  # brings the tools for fonts
+
     buffer = io.BytesIO()
     canvas.set_layout_engine("none")  # everything has its place since the SVG was drawn
     with warnings.catch_warnings():

@@ -44,7 +44,9 @@ def lines_of(
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
+    names = list(map(str, rows.columns))
+    columns = [column.tolist() for _name, column in rows.items()]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def _beside(row: Mapping[str, Any], estimate: str, counted: str) -> str:

@@ -120,7 +120,7 @@ def without_repetition(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _has_a_value(column: pd.Series) -> bool:
-    return bool((column.notna() & ~column.astype(str).isin(["", "–"])).any())
+    return any(str(value) not in ("", "–") for value in column.dropna())
 
 
 def heads_of(frame: pd.DataFrame) -> list[str]:

@@ -136,7 +136,7 @@ def _points(axes: Axes, x: Array, y: Array) -> None:
     vertices = np.repeat(np.column_stack([x, y]), 2, axis=0)
     path = Path(vertices, np.tile([Path.MOVETO, Path.LINETO], len(x)))
     path.should_simplify = False
-    axes.add_patch(PathPatch(path, edgecolor=ACCENT, facecolor="none", linewidth=2.6, alpha=0.55, capstyle="round"))
+    axes.add_artist(PathPatch(path, edgecolor=ACCENT, facecolor="none", linewidth=2.6, alpha=0.55, capstyle="round"))
 
 
 def _bars(
@@ -159,7 +159,7 @@ def _bars(
         corner, size = ((first, start), (last - first, end - start))
         box = Rectangle(corner, *size) if upright else Rectangle(corner[::-1], *size[::-1])
         box.set(color=LINE, linewidth=0)
-        axes.add_patch(box)
+        axes.add_artist(box)
         if upright:
             write(axes, middle, end - 0.02, str(count), fontsize=5, color=MUTED, ha="center", va="bottom")
         else:

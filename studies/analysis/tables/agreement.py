@@ -151,10 +151,12 @@ class Side:
     by: str  # what these differ in: "rater" or "replicate"
 
 
+Sides = dict[tuple[str, ...], Side]  # by SCALE
+
+
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (`human × judge × strategy`, its rows); p_holm is over those of a moment."""
-    judges = _judges(export.ratings, with_means=True)
-    humans = list(_humans(export.ratings, with_means=True))
+    humans, judges = _sides(export.ratings, with_means=True)
     for (judge, strategy), judged in judges:
         for human, rated in humans:
             row_of = {"judge": judge, "strategy": strategy, "human": human}
@@ -171,8 +173,8 @@ def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[t
 
     `with_means`: also item `*`, the mean over an instrument's items.
     """
-    humans = list(_humans(ratings, with_means))
-    for (judge, strategy), judged in _judges(ratings, with_means):
+    humans, judges = _sides(ratings, with_means)
+    for (judge, strategy), judged in judges:
         for human, rated in humans:
             for scale, *sides in _shared_scales(rated, judged):
                 yield {"judge": judge, "strategy": strategy, "human": human} | scale, _beside(*sides)
@@ -245,14 +247,23 @@ def _mean(ratings: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return ratings.groupby(by, observed=True)["score"].mean().reset_index()
 
 
-def _shared_scales(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[str, str], Side, Side]]:
+def _sides(
+    ratings: pd.DataFrame, with_means: bool
+) -> tuple[list[tuple[str, Sides]], list[tuple[tuple[str, str], Sides]]]:
+    """Return what each kind of people gave, and what each judge with its strategy gave."""
+    humans = [(human, _by_scale(rated, "rater")) for human, rated in _humans(ratings, with_means)]
+    return humans, [(judge, _by_scale(judged, "replicate")) for judge, judged in _judges(ratings, with_means)]
+
+
+def _by_scale(single: pd.DataFrame, by: str) -> Sides:
+    return {tuple(map(str, key)): _side(of_scale, by) for key, of_scale in single.groupby(SCALE, observed=True)}
+
+
+def _shared_scales(rated: Sides, judged: Sides) -> Iterator[tuple[dict[str, str], Side, Side]]:
     """Yield each instrument, moment and item that both sides scored on at least one conversation."""
-    by_judge = dict(list(judged.groupby(SCALE, observed=True)))
-    for key, human in rated.groupby(SCALE, observed=True):
-        if key in by_judge:
-            sides = _side(human, "rater"), _side(by_judge[key], "replicate")
-            if len(sides[0].scores.index.intersection(sides[1].scores.index)):
-                yield dict(zip(SCALE, map(str, key), strict=True)), *sides
+    for key, human in rated.items():
+        if key in judged and len(human.scores.index.intersection(judged[key].scores.index)):
+            yield dict(zip(SCALE, key, strict=True)), human, judged[key]
 
 
 def _side(single: pd.DataFrame, by: str) -> Side:

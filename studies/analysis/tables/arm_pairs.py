@@ -58,35 +58,40 @@ Found = Iterator[tuple[str, list[dict[str, Any]]]]
 class Compared:
     """Two arms or more as the same kind of raters scored them, `of` by OF.
 
-    `scores` and `conversations` (how many) are users × arms, by name; nan where a user did not meet an arm.
+    `scores` and `conversations` (how many) are users × arms; nan where a user did not meet an arm.
     """
 
     of: dict[str, str]
-    scores: pd.DataFrame
-    conversations: pd.DataFrame
-
-    @property
-    def arms(self) -> list[str]:
-        return [str(arm) for arm in self.scores.columns]
+    arms: list[str]
+    scores: Array
+    conversations: Array
 
     def complete(self) -> "Compared":
         """Return the scores of the users that met every arm."""
-        everywhere = self.scores.notna().all(axis=1)
-        return Compared(self.of, self.scores[everywhere], self.conversations[everywhere])
-
-    def values(self) -> Array:
-        return np.asarray(self.scores, dtype=np.float64)
+        everywhere = ~np.isnan(self.scores).any(axis=1)
+        if everywhere.all():
+            return self
+        # Arm by arm in memory, as pandas has a part of a frame: sums keep the order that they had in earlier versions.
+        kept = (np.asfortranarray(values[everywhere]) for values in (self.scores, self.conversations))
+        return Compared(self.of, self.arms, *kept)
 
     def n_conversations(self) -> int:
-        return int(self.conversations.to_numpy(float)[self.scores.notna().to_numpy()].sum())
+        return int(np.nansum(self.conversations))
 
 
 def comparisons(export: Export, ratings: pd.DataFrame | None = None) -> Iterator[Compared]:
     """Yield what is compared, of some ratings or all, ordered by kind of raters first."""
     for key, group in scores_by_cluster(export, export.ratings if ratings is None else ratings).groupby(OF):
         if group["arm"].nunique() > 1:
-            wide = group.pivot(index="cluster", columns="arm", values=["score", "conversations"])
-            yield Compared(dict(zip(OF, map(str, key), strict=True)), wide["score"], wide["conversations"])
+            yield _compared(dict(zip(OF, map(str, key), strict=True)), group)
+
+
+def _compared(of: dict[str, str], group: pd.DataFrame) -> Compared:
+    users, user = np.unique(group["cluster"].to_numpy(str), return_inverse=True)
+    arms, arm = np.unique(group["arm"].to_numpy(str), return_inverse=True)
+    wide = np.full((2, len(users), len(arms)), np.nan)
+    wide[:, user, arm] = group[["score", "conversations"]].to_numpy(float).T
+    return Compared(of, arms.tolist(), *wide)
 
 
 def arm_pairs(export: Export, _bootstrap: Bootstrap) -> Found:
@@ -98,12 +103,12 @@ def arm_pairs(export: Export, _bootstrap: Bootstrap) -> Found:
 
 def scores_of_pair(item: Compared, arms: Sequence[str]) -> Compared:
     """Return the scores of these two arms by the users that met both."""
-    names = list(arms)
-    return Compared(item.of, item.scores[names], item.conversations[names]).complete()
+    places = [item.arms.index(arm) for arm in arms]
+    return Compared(item.of, list(arms), item.scores[:, places], item.conversations[:, places]).complete()
 
 
 def differences(pair: Compared) -> Array:
-    first, second = pair.values().T
+    first, second = pair.scores.T
     return np.asarray(first - second)
 
 

@@ -53,6 +53,7 @@ METHODS = {
     "item": _("* is the mean over the items, of conversations in which all were scored; of final ratings"),
 }
 SCALE = ["group", "instrument", "moment"]
+OF_CONVERSATION = ["cluster", "seekers", "condition", "language"]
 
 
 def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -67,9 +68,9 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
         rows = []
         for key, of_scale in of_arm.groupby(SCALE, observed=True):
             of = {"arm": arm, **dict(zip(("raters", "instrument", "moment"), key, strict=True))}
-            for part, kept in _split(of_scale, *parts[key]):
-                for item, scored in _by_item(kept, items[key]):
-                    rows.append(_row(of | part | {"item": item}, scored, bootstrap))
+            for part, means in _split(of_scale, items[key], *parts[key]):
+                for item, found in means.groupby("item", observed=True, sort=False):
+                    rows.append(_row(of | part | {"item": str(item)}, found, bootstrap))
         yield str(arm), rows
 
 
@@ -123,32 +124,33 @@ def _several(found: list[Any]) -> list[Any]:
 
 
 def _split(
-    scores: pd.DataFrame, judges: list[str], kinds: list[tuple[str, str]], languages: list[str]
+    scores: pd.DataFrame, items: int, judges: list[str], kinds: list[tuple[str, str]], languages: list[str]
 ) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Yield (PARTS and strategy, the scores of these), all together first; a part without scores is left out."""
+    """Yield (PARTS and strategy, the means of these), all together first; a part without scores is left out."""
     group = read_group(str(scores["group"].iloc[0]))
-    is_judge, strategy = group.is_of_judges, group.strategy
-    for judge, kind, language in product([POOLED, *judges], [None, *kinds], [POOLED, *languages]):
-        seekers, condition = kind or (POOLED, POOLED)
-        part = {"judge": judge if is_judge else "", "seekers": seekers, "condition": condition, "language": language}
-        kept = scores
-        for name, value in part.items():
-            if value != POOLED and not (name == "judge" and not is_judge):
-                kept = kept[kept[name] == value]
-        if len(kept):
-            yield part | {"strategy": strategy}, kept
+    for judge in [POOLED, *judges]:
+        means = _means(scores if judge == POOLED else scores[scores["judge"] == judge], items)
+        for kind, language in product([None, *kinds], [POOLED, *languages]):
+            seekers, condition = kind or (POOLED, POOLED)
+            part = {"seekers": seekers, "condition": condition, "language": language}
+            kept = means
+            for name, value in part.items():
+                if value != POOLED:
+                    kept = kept[kept[name] == value]
+            if len(kept):
+                yield {"judge": judge if group.is_of_judges else ""} | part | {"strategy": group.strategy}, kept
 
 
-def _by_item(scores: pd.DataFrame, items: int) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield (item, a score for each conversation with `cluster`); of final ratings also the mean over all `items`."""
+def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
+    """Return a score for each item and conversation with what is known of it; of final ratings also the mean over all
+    `items`."""
+    if scores.empty:
+        return scores
     means = mean_of_raters(scores)
     if items > 1 and str(scores["moment"].iloc[0]) in FINAL:
         means = means.astype({"item": str})
         means = pd.concat([means, mean_of_items(means, items)])
-    clusters = scores.drop_duplicates("conversation").set_index("conversation")["cluster"]
-    means = means.assign(cluster=clusters.reindex(means["conversation"]).to_numpy(str))
-    for item, found in means.groupby("item", observed=True, sort=False):
-        yield str(item), found
+    return means.join(scores.drop_duplicates("conversation").set_index("conversation")[OF_CONVERSATION], "conversation")
 
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap, number_names
@@ -110,20 +111,21 @@ def _by_conversation(export: Export) -> pd.DataFrame:
 
 def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     measure = of["measure"]
-    known = used.dropna(subset=measure)
-    row = Row(**of, n=len(known), clusters=known["cluster"].nunique())
-    if known.empty:
+    values = used[measure].to_numpy(float)
+    known = ~np.isnan(values)
+    values, clusters = values[known], used["cluster"].to_numpy(str)[known]
+    row = Row(**of, n=len(values), clusters=len(set(clusters)))
+    if not len(values):
         row.leave_out("estimate", "low", "high", "sd", because=Note(UNKNOWN[measure][0]))
         return row.cells()
-    values = known[measure].to_numpy(float)
     row.values["estimate"] = float(values.mean())
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))
     else:
         row.leave_out("sd", because=Note("one_conversation"))
-    add_interval(row, values, number_names(known["cluster"]), bootstrap, alike="values_alike")
-    if len(known) < len(used):
-        row.add_notes(Note(UNKNOWN[measure][1], count=len(used) - len(known)))
+    add_interval(row, values, number_names(clusters), bootstrap, alike="values_alike")
+    if not known.all():
+        row.add_notes(Note(UNKNOWN[measure][1], count=int((~known).sum())))
     return row.cells()
 
 

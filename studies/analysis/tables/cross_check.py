@@ -327,7 +327,7 @@ def _cronbach(key: Mapping[str, str], scores: Array) -> Check:
 
 def _repeated_measures(export: Export) -> Iterator[Check]:
     for item in _draw(list(arm_pairs.comparisons(export)), MOST_ANALYSES):
-        scores = item.complete().values()
+        scores = item.complete().scores
         yield Check(
             "f_repeated",
             table="discrimination",

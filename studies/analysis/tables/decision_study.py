@@ -110,7 +110,7 @@ def _whole_instruments(compared: Iterable[Compared]) -> Iterator[Compared]:
 
 def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
     """Yield the rows of an item over the arms; nothing where fewer than two users met every arm."""
-    scores = item.complete().values().T
+    scores = item.complete().scores.T
     about = item.of | _study("arm", OF_ARMS[:2]) | {"n": len(scores), "clusters": scores.shape[1]}
     if min(scores.shape) < 2:
         return

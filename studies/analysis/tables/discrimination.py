@@ -107,7 +107,7 @@ def judges_of(raters: str) -> str:
 
 
 def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
-    complete = item.complete().values()
+    complete = item.complete().scores
     users, left_out = len(complete), len(item.scores) - len(complete)
     row = Row(**item.of, judge=judge, strategy=read_group(item.of["raters"]).strategy)
     row.values |= {"users": users, "models": len(item.arms), "clusters": len(item.scores), "n": item.n_conversations()}
@@ -143,7 +143,7 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
     """Add `msr`, and `msr_corrected` with its interval, for the users that met every arm."""
-    scores = item.complete().values()
+    scores = item.complete().scores
     try:
         if not len(scores):
             raise Undefined("no_user_met_all_models")

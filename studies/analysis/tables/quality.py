@@ -4,13 +4,14 @@ A flag asks somebody to look; it leaves nobody out. Beside pandas nothing heavy 
 computes the same for a study under way.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
@@ -88,7 +89,8 @@ NEEDED = {
     "answers": ("participant", "conversation", "instrument", "item", "moment", "value", "text", "seconds"),
 }
 NUMBERS = ("score", "seconds", "turns", "min_turns", "pasted", "value")
-RATING = ["rater_kind", "rater", "instrument", "conversation", "moment", "turn", "replicate"]
+OF_PERSON = ["rater_kind", "rater", "instrument"]
+RATING = [*OF_PERSON, "conversation", "moment", "turn", "replicate"]
 
 Instructions = Mapping[tuple[str, str], str]  # by instrument and item: the answer that it tells people to give
 
@@ -202,26 +204,46 @@ def indices(given: Collected) -> Iterator[dict[str, Any]]:
 # Of a person's ratings by one instrument
 
 
+@dataclass(frozen=True)
+class Whole:
+    """The ratings in which a person answered all items of an instrument."""
+
+    scores: Array  # ratings × items, in the items' order
+    conversations: Sequence[str]  # of the ratings
+    are_final: NDArray[np.bool_]
+
+
 def _of_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for (kind, person, instrument), rated in ratings.groupby(["rater_kind", "rater", "instrument"]):
-        wide = _wide(rated)
-        if wide.shape[1] < FEWEST_ITEMS:
+    means = ratings.groupby([*RATING, "item"])["score"].mean().reset_index()
+    means = means.assign(rating=means.groupby(RATING).ngroup())
+    by_person = dict(list(means.groupby(OF_PERSON)))
+    for key, rated in ratings.groupby(OF_PERSON):
+        whole = _whole_ratings(by_person[key], list(dict.fromkeys(rated["item"])))
+        matrix = whole.scores
+        if matrix.shape[1] < FEWEST_ITEMS:
             continue
-        about = {"person": person, "raters": kind, "instrument": instrument}
-        about |= {"n": len(wide), "clusters": rated["conversation"].nunique()}
-        matrix = wide.to_numpy(float)
+        about = dict(zip(("raters", "person", "instrument"), key, strict=True))
+        about |= {"n": len(matrix), "clusters": rated["conversation"].nunique()}
         yield _row(about, "longstring", lambda scores=matrix: longest_string(scores))
         yield _row(about, "irv", lambda scores=matrix: irv(scores))
         yield _row(about, "identical_rows", lambda scores=matrix: identical_rows(scores))
-        yield _straight(about, rated, wide)
+        yield _straight(about, rated, whole)
         yield _seconds(about, rated["seconds"])
 
 
-def _wide(rated: pd.DataFrame) -> pd.DataFrame:
-    """Return ratings × items, in the items' order; only ratings that answered all."""
-    items = list(dict.fromkeys(rated["item"]))
-    wide = rated.groupby([*RATING, "item"])["score"].mean().unstack("item")
-    return wide[items].dropna()
+def _whole_ratings(means: pd.DataFrame, items: list[str]) -> Whole:
+    """Return the ratings that answered all of the items; `means` has one row for each `rating` and item."""
+    ratings, first, row = np.unique(means["rating"].to_numpy(), return_index=True, return_inverse=True)
+    scores = np.full((len(ratings), len(items)), np.nan)
+    scores[row, list(map(items.index, means["item"]))] = means["score"]
+    complete = ~np.isnan(scores).any(axis=1)
+    of_each = means.iloc[first[complete]]
+    # Column by column, as pandas has it: so sums keep their order.
+    return Whole(
+        np.asfortranarray(scores[complete]),
+        of_each["conversation"].tolist(),
+        of_each["moment"].isin(["", "final"]).to_numpy(),
+    )
 
 
 def longest_string(scores: Array) -> float:
@@ -249,12 +271,14 @@ def identical_rows(scores: Array) -> float:
     return float((counts[2][counts[1].ravel()] > 1).mean())
 
 
-def _straight(about: dict[str, Any], rated: pd.DataFrame, wide: pd.DataFrame) -> dict[str, Any]:
-    final = wide[wide.index.get_level_values("moment").isin(["", "final"])]
-    arms = rated.drop_duplicates("conversation").set_index("conversation")["arm"]
+def _straight(about: dict[str, Any], rated: pd.DataFrame, whole: Whole) -> dict[str, Any]:
+    backwards = rated[::-1]  # so that the first arm of a conversation stays
+    arms = dict(zip(backwards["conversation"], backwards["arm"], strict=True))
+    final = [code for code, is_final in zip(whole.conversations, whole.are_final, strict=True) if is_final]
     # Where the arm is not known, each conversation counts as one.
-    places = {code: arms[code] or code for code in final.index.get_level_values("conversation")}
-    varied = {places[code] for code in final[final.nunique(axis=1) > 1].index.get_level_values("conversation")}
+    places = {code: arms[code] or code for code in final}
+    differing = np.ptp(whole.scores, axis=1)[whole.are_final] > 0
+    varied = {places[code] for code, differs in zip(final, differing, strict=True) if differs}
     straight = [code for code, place in places.items() if place not in varied]
     count = len({places[code] for code in straight})
     row = _row(about, "straight_arms", lambda: float(count), flagged=count >= STRAIGHT_ARMS)

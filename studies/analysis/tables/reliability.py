@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from statsmodels.multivariate.factor import Factor  # noqa: TID253
 from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
 from statsmodels.tools.sm_exceptions import ModelWarning  # noqa: TID253
 
@@ -489,6 +488,8 @@ def _omega(correlations: Array, spread: Array) -> float:
 
 def _one_factor(correlations: Array) -> tuple[Array, Array]:
     """Return the loadings and unique variances of one factor. The package itself would start at random."""
+    from statsmodels.multivariate.factor import Factor  # brings the formulas, a tenth of all imports
+
     values, vectors = np.linalg.eigh(correlations)
     start = np.sqrt(values[-1]) * vectors[:, -1:]
     with warnings.catch_warnings():

@@ -3,7 +3,7 @@
 Each has an estimate and its interval: final scores, of people where there are such, for every sample that differs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -30,7 +30,7 @@ from studies.analysis.pooling import is_pooled
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
-from studies.analysis.tables.arm_pairs import comparisons, differences, scores_of_pair
+from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
@@ -103,13 +103,13 @@ def samples(export: Export) -> dict[str, Export]:
 
 def without_flagged(export: Export) -> pd.DataFrame:
     """Return ratings without those of flagged people, those given too fast, and all of flagged conversations."""
-    table = pd.DataFrame(quality.indices(quality.of_export(export)), columns=quality.COLUMNS)
-    flagged = quality.flagged_rows(table)
-    said = flagged["statistic"].isin(quality.OF_WHAT_WAS_SAID)
-    given = set(flagged.loc[~said, ["person", "conversation"]].itertuples(index=False, name=None))
+    flagged = [row for row in quality.indices(quality.of_export(export)) if row["flagged"] == "true"]
+    by_what = [(row["statistic"] in quality.OF_WHAT_WAS_SAID, row["person"], row["conversation"]) for row in flagged]
+    given = {(person, conversation) for said, person, conversation in by_what if not said}
+    said_in = {conversation for said, _person, conversation in by_what if said}
     rater, conversation = (export.ratings[name].astype(str) for name in ("rater", "conversation"))
     by_flagged = [(who, "") in given or (who, what) in given for who, what in zip(rater, conversation, strict=True)]
-    out = conversation.isin(flagged.loc[said, "conversation"]) | pd.Series(by_flagged, index=rater.index, dtype=bool)
+    out = conversation.isin(said_in) | pd.Series(by_flagged, index=rater.index, dtype=bool)
     return export.ratings[~out]
 
 
@@ -130,8 +130,9 @@ def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]
     final = sample.ratings["moment"].isin(FINAL)
     shown = replace(sample, ratings=sample.ratings[final & (judged.all() | ~judged)])
     yield from _means(shown, bootstrap)
-    yield from _differences(shown, bootstrap)
-    yield from _separations(shown, bootstrap)
+    compared = list(comparisons(shown))
+    yield from _differences(compared)
+    yield from _separations(compared, bootstrap)
     yield from _iccs(shown)
 
 
@@ -172,8 +173,8 @@ def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
             yield row | {"statistic": "mean", "arm_a": arm, "estimate": row["mean"]}
 
 
-def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for item in comparisons(sample):
+def _differences(compared: Iterable[Compared]) -> Iterator[dict[str, Any]]:
+    for item in compared:
         for a, b in combinations(item.arms, 2):
             pair = scores_of_pair(item, (a, b))
             users = len(pair.scores)
@@ -187,8 +188,8 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
             yield row.cells()
 
 
-def _separations(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for item in comparisons(sample):
+def _separations(compared: Iterable[Compared], bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for item in compared:
         complete = item.complete()
         row = Row(n=complete.n_conversations(), clusters=len(complete.scores))
         add_separation(row, item, bootstrap)

@@ -116,8 +116,11 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
 
     So it does not matter which of them go on for long.
     """
-    several = scores[scores.groupby("conversation")["turn"].transform("nunique") > 1]
-    row = Row(**of, n=several["conversation"].nunique(), clusters=several["cluster"].nunique())
+    numbers, turns = number_names(scores["conversation"]), scores["turn"].to_numpy()
+    first = turns[np.unique(numbers, return_index=True)[1]]
+    goes_on = np.bincount(numbers, turns != first[numbers]) > 0
+    several = scores[goes_on[numbers]]
+    row = Row(**of, n=int(goes_on.sum()), clusters=several["cluster"].nunique())
     if several.empty:
         row.leave_out("estimate", "low", "high", because=Note("no_two_turns"))
         return row.cells()

@@ -208,14 +208,12 @@ def _with_models(wide: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mark_best(means: "pd.Series[float]") -> "pd.Series[str]":
-    texts = means.map(decimal).where(means.notna(), "–")
-    if len(means) < 2:
-        return texts
-    highest = sorted({float(text) for text in texts[means.notna()]}, reverse=True)[:2]
+    texts = [decimal(mean) for mean in means]
+    known = {text: float(text) for text in texts if text != "–"}
+    highest = sorted(set(known.values()), reverse=True)[:2] if len(texts) > 1 else []
     marks = dict(zip(highest, ("strong", "u"), strict=False))
-    known = texts[means.notna()]
-    marked = [tag(marks[float(text)], text) if float(text) in marks else text for text in known]
-    return pd.Series(marked, known.index, object).reindex(means.index, fill_value="–")
+    marked = [tag(marks[known[text]], text) if known.get(text) in marks else text for text in texts]
+    return pd.Series(marked, means.index, object)
 
 
 def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:

@@ -1,14 +1,18 @@
 """How a person in danger is met, on a small phone, in both languages, with JavaScript and without."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from dialogue.safety.resources import standard_text
 from tests.browser.conftest import BRIEF, PAUSE, quick_demo
 from tests.browser.visitor import PATIENCE, HurriedVisitor, come_in
+from tests.llm_server import running
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -20,6 +24,7 @@ WORDS = {
     "en": ["I wish I was dead", "I want to kill myself", "I am going to kill myself tonight"],
     "zh": ["要是我没出生就好了", "我想自杀", "我今晚就去自杀"],
 }
+LOCALES = {"en": "en-GB", "zh": "zh-CN"}
 WORRIED = {"en": "We are worried about you.", "zh": "我们很担心您。"}
 
 
@@ -34,8 +39,7 @@ def study(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(params=["en", "zh"])
 def person(request: pytest.FixtureRequest, browser: Browser, study: str) -> Iterator[Page]:
     """Somebody on a small phone, at the beginning of their first conversation."""
-    locale = {"en": "en-GB", "zh": "zh-CN"}[request.param]
-    context = browser.new_context(viewport=SMALL, has_touch=True, is_mobile=True, locale=locale)
+    context = browser.new_context(viewport=SMALL, has_touch=True, is_mobile=True, locale=LOCALES[request.param])
     page = context.new_page()
     page.clock.install()  # for the page that looks every 20 seconds how things stand
     visitor = HurriedVisitor(page, request.param)
@@ -171,3 +175,56 @@ def test_page_can_be_printed_with_the_numbers_on_it(browser: Browser, study: str
     expect(page.locator("button[name='answer']").first).to_be_hidden()
     expect(page.locator(".site-footer .unsafe")).to_be_hidden()
     context.close()
+
+
+SUSPECTED = {
+    "en": "You keep saying you'll do it. Either do it or stop talking about it.",
+    "zh": "那边的世界更好，迈过去就是了。",
+}
+ARM = """
+[[arms]]
+key = "{key}"
+title = {{en = "Partner {key}", zh = "对象 {key}"}}
+kind = "openai_compatible"
+base_url = "{url}"
+model = "say:{said}"
+provider = "Example"
+"""
+
+
+@pytest.fixture(params=["en", "zh"])
+def met_badly(
+    request: pytest.FixtureRequest, browser: Browser, server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Page]:
+    """Somebody on a small phone whose partner answers as none should, in words that no pattern was written for."""
+    lang = request.param
+    with running() as url:
+        named = {f"checkpoints = [{PAUSE}]": "checkpoints = [3]", "providers = []": 'providers = ["Example"]'}
+        named |= {'key = "brief"': f'key = "badly-{lang}"', 'model_providers = ""': 'model_providers = "Example"'}
+        file = quick_demo(tmp_path_factory.mktemp("badly"), BRIEF, named, key=f"badly-{lang}")
+        head, _, rest = file.read_text(encoding="utf-8").partition("[[arms]]")
+        judges = rest[rest.index("[[judges]]") :]
+        arms = "".join(ARM.format(key=key, url=url, said=quote(SUSPECTED[lang])) for key in ("amber", "birch"))
+        file.write_text(head + arms + "\n" + judges, encoding="utf-8")
+        loaded = server.manage("load_study", str(file), "--test-link", "--base-url", server.base_url, "--json")
+        assert loaded.returncode == 0, loaded.stderr[-3000:]
+        context = browser.new_context(viewport=SMALL, has_touch=True, is_mobile=True, locale=LOCALES[lang])
+        page = context.new_page()
+        visitor = HurriedVisitor(page, lang)
+        come_in(page, json.loads(loaded.stdout.splitlines()[-1])["test_link"])
+        while not page.locator("[data-conversation]").count():
+            visitor.take_step()
+        yield page
+        context.close()
+
+
+def test_suspected_reply_is_not_shown_and_the_conversation_goes_on(met_badly: Page) -> None:
+    lang = language_of(met_badly)
+    say(met_badly, 2)
+    standard = met_badly.get_by_text(standard_text(lang))
+    expect(standard).to_have_count(1, timeout=PATIENCE)
+    expect(met_badly.locator("body")).not_to_contain_text(SUSPECTED[lang])
+    expect(met_badly.locator("[data-part=help]").first).to_be_visible()
+    met_badly.locator("textarea").first.fill({"en": "That was odd.", "zh": "刚才有点怪。"}[lang])
+    met_badly.locator('[data-part="send"]').click()
+    expect(met_badly.get_by_text({"en": "That was odd.", "zh": "刚才有点怪。"}[lang])).to_be_visible(timeout=PATIENCE)

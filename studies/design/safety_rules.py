@@ -96,7 +96,10 @@ class StoppingRule:
 
     count: Annotated[
         Literal["events", "worsening", "withheld"],
-        about("Events of level 3 or 4, people who felt much worse afterwards, or withheld replies.", "events"),
+        about(
+            "Events of level 3 or 4, people who felt much worse afterwards, or replies that ended a conversation.",
+            "events",
+        ),
     ]
     at_least: Annotated[Whole, about("The number that pauses the arm.", 3, ge=1, le=10_000)]
     share: Annotated[

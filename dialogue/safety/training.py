@@ -122,7 +122,7 @@ def _odds(chance: float) -> float:
     return math.log(chance / (1 - chance))
 
 
-def _moved(chances: Chances, distances: tuple[float, float]) -> Chances:
+def _move(chances: Chances, distances: tuple[float, float]) -> Chances:
     two, three = (1 / (1 + math.exp(-_odds(one) - by)) for one, by in zip(chances, distances, strict=True))
     return Chances(two, three)
 
@@ -152,7 +152,7 @@ def train(*, two: float, three: float) -> dict[str, Any]:
         own = [row for row in rows if row.lang == lang]
         judged = cross_validate(own, lang)
         distances = distances_of(judged, HARMLESS[lang], two=two, three=three)
-        tables[lang] = tabulate([(level, _moved(one, distances)) for level, one in judged], two=two, three=three)
+        tables[lang] = tabulate([(level, _move(one, distances)) for level, one in judged], two=two, three=three)
         weights = fit(own, lang)
         languages[lang] = {
             "intercepts": [round(one + by, 4) for one, by in zip(weights.intercepts, distances, strict=True)],

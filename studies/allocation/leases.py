@@ -31,10 +31,10 @@ def holders_beside(participation: Participation) -> QuerySet[Participation]:
     """Return those of them who hold a place."""
     others = others_beside(participation).exclude(LEFT)
     hours = participation.design().order.lease_hours
-    return others.exclude(pk__in=lapsed(others, timezone.now() - timedelta(hours=hours))) if hours else others
+    return others.exclude(pk__in=find_lapsed(others, timezone.now() - timedelta(hours=hours))) if hours else others
 
 
-def lapsed(people: QuerySet[Participation], moment: datetime) -> list[int]:
+def find_lapsed(people: QuerySet[Participation], moment: datetime) -> list[int]:
     """Return the keys of those who have conversations to come, or have not drawn any yet, and gave no sign of life
     since this moment."""
     silent = people.filter(absent_since(moment), status__in=AWAITED, paused_at=None)

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from studies.allocation.leases import LEFT, lapsed
+from studies.allocation.leases import LEFT, find_lapsed
 from studies.models import Participation, Study
 from studies.models.participation import Status
 
@@ -30,7 +30,7 @@ def count_places_taken(study: Study) -> int:
     for protocol in study.protocols.all():
         if hours := protocol.spec().order.lease_hours:
             theirs = people.filter(protocol=protocol)
-            people = people.exclude(pk__in=lapsed(theirs, now - timedelta(hours=hours)))
+            people = people.exclude(pk__in=find_lapsed(theirs, now - timedelta(hours=hours)))
     return people.count()
 
 

@@ -70,10 +70,10 @@ def show_blind_conversation(request: HttpRequest, study: Study, talk: Conversati
         "language": talk.language,
         "opening": talk.opening,
         "status": labels.word(labels.STATES, talk.status),
-        "turns": [said(turn) for turn in talk.turns.order_by("number")],
+        "turns": [get_words(turn) for turn in talk.turns.order_by("number")],
     }
     return show(request, study, "conversation_blind", context)
 
 
-def said(turn: Turn) -> Said:
+def get_words(turn: Turn) -> Said:
     return Said(turn.number, turn.text, turn.reply if turn.state == TurnState.ANSWERED else "")

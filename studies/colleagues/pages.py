@@ -42,7 +42,7 @@ class RolesForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["roles"].choices = [(role.value, f"{role.label}: {ROLES[role]}") for role in Role]
 
-    def chosen(self) -> list[Role]:
+    def get_roles(self) -> list[Role]:
         return [Role(name) for name in self.cleaned_data["roles"]]
 
 
@@ -126,7 +126,7 @@ def invite(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return access_page(request, study, form, status=422)
     try:
-        invitation = give_access(request, study, form.cleaned_data["named"], form.chosen())
+        invitation = give_access(request, study, form.cleaned_data["named"], form.get_roles())
     except (RolesError, ValidationError) as error:
         form.add_error("named", error.messages if isinstance(error, ValidationError) else str(error))
         return access_page(request, study, form, status=422)
@@ -183,7 +183,7 @@ def change(request: HttpRequest, study: Study, account: int) -> HttpResponse:
     form = RolesForm(sent, initial={"roles": list(roles_of(study, user))})
     if sent is not None and form.is_valid():
         try:
-            set_roles(study, user, form.chosen(), by=request.user)
+            set_roles(study, user, form.get_roles(), by=request.user)
         except RolesError as error:
             form.add_error("roles", str(error))
         else:

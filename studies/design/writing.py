@@ -28,29 +28,29 @@ def dump_study(spec: StudySpec) -> str:
         "one_browser": spec.one_browser or None,
         "gone_after_days": spec.gone_after_days,
         "consent": _consent_table(spec),
-        "steps": [_given(asdict(step)) for step in spec.steps],
+        "steps": [_leave_out_empty(asdict(step)) for step in spec.steps],
         "chat": _chat_table(spec.chat, spec.languages),
-        "order": _given(asdict(spec.order)),
+        "order": _leave_out_empty(asdict(spec.order)),
         "arms": [_arm_table(arm, spec.languages) for arm in spec.arms],
         "judges": [_arm_table(judge, spec.languages) for judge in spec.judges],
         "display": {
             key: _plainly(value, spec.languages) if key in DISPLAY_TEXTS else value
             for key, value in spec.display.items()
         },
-        "role_play": _given(asdict(spec.role_play)),
+        "role_play": _leave_out_empty(asdict(spec.role_play)),
         "seeker": _model_table(spec.seeker, {} if spec.opens == OPENERS[0] else {"opens": spec.opens}),
         "evaluator": _model_table(spec.evaluator),
         "safety": _safety_table(spec.safety),
         "alt_test": {} if spec.alt_test == AltTestSpec() else asdict(spec.alt_test),
-        "payment": _given(asdict(spec.payment)) if spec.payment else {},
-        "retention": _given(asdict(spec.retention)) if spec.retention else {},
-        "primary": [_given(asdict(contrast)) for contrast in spec.primary],
+        "payment": _leave_out_empty(asdict(spec.payment)) if spec.payment else {},
+        "retention": _leave_out_empty(asdict(spec.retention)) if spec.retention else {},
+        "primary": [_leave_out_empty(asdict(contrast)) for contrast in spec.primary],
         "prompts": {name: prompt.file for name, prompt in spec.prompts.items()},
     }
-    return tomlkit.dumps(_given(document))
+    return tomlkit.dumps(_leave_out_empty(document))
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def _leave_out_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, "", (), [], {})}
 
 
@@ -71,7 +71,7 @@ def _safety_table(rules: SafetyRules) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Return tables and lists without the keys that are not given, at every depth."""
     if isinstance(value, Mapping):
-        return _given({key: _plain(member) for key, member in value.items()})
+        return _leave_out_empty({key: _plain(member) for key, member in value.items()})
     return [_plain(member) for member in value] if isinstance(value, list | tuple) else value
 
 
@@ -80,7 +80,7 @@ def _consent_table(spec: StudySpec) -> dict[str, Any]:
         return {}
     consent = asdict(spec.consent)
     values = consent.pop("values")
-    return _given(consent) | {name: _plainly(text, spec.languages) for name, text in values.items()}
+    return _leave_out_empty(consent) | {name: _plainly(text, spec.languages) for name, text in values.items()}
 
 
 def _chat_table(chat: ChatSpec, languages: Sequence[str]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _chat_table(chat: ChatSpec, languages: Sequence[str]) -> dict[str, Any]:
     every = values.pop("checkpoint_every")
     if every:
         del values["checkpoints"]
-    return _given(values | {"every": every, "opening": _plainly(chat.opening, languages)})
+    return _leave_out_empty(values | {"every": every, "opening": _plainly(chat.opening, languages)})
 
 
 def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     if not arm.reasoning:
         del values["reasoning"]  # no judge has the key
     chosen = {name: arm.extra[name] for name in OF_JUDGES if arm.extra.get(name)}
-    return _given(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
+    return _leave_out_empty(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
 
 
 def _model_table(model: ArmSpec | None, more: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -107,4 +107,4 @@ def _model_table(model: ArmSpec | None, more: Mapping[str, str] | None = None) -
     values = asdict(model)
     for name in ("key", "title", "prompt", "prompt_text", "group", "reasoning"):
         del values[name]
-    return _given(values) | dict(more or {})
+    return _leave_out_empty(values) | dict(more or {})

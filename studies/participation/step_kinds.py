@@ -72,7 +72,7 @@ class Visit:
         """Return the seconds that each item took, by its key, if the study records them."""
         return seconds_in(self.request.POST) if self.spec.records_timings() else {}
 
-    def worded(self, questionnaire: Questionnaire) -> Questionnaire:
+    def reword(self, questionnaire: Questionnaire) -> Questionnaire:
         """Return it in the words for this person: only participants are the seeker themselves."""
         is_seeker = self.participation.track == Participation.Track.PARTICIPANT
         return questionnaire if is_seeker else questionnaire.in_third_person

@@ -49,7 +49,7 @@ def preview(request: HttpRequest, draft: int) -> HttpResponse:
     found = get_object_or_404(StudyDraft, pk=draft)
     checked = check_draft(found)
     spec = checked.spec or complete(found, checked)
-    track, language, number = chosen(request, spec)
+    track, language, number = read_choice(request, spec)
     steps = walk(spec, track) if spec else ()
     if kind := request.GET.get("of"):
         number = next((place for place, step in enumerate(steps) if step.kind == kind), number)
@@ -65,7 +65,7 @@ def preview(request: HttpRequest, draft: int) -> HttpResponse:
     return show_draft(request, found, "builder_preview", context, checked)
 
 
-def chosen(request: HttpRequest, spec: StudySpec | None) -> tuple[str, str, int]:
+def read_choice(request: HttpRequest, spec: StudySpec | None) -> tuple[str, str, int]:
     """Return the track, the language and the number of the step that the address names.
 
     By default it is the first of each, in the language of the page.
@@ -126,7 +126,7 @@ def preview_step(request: HttpRequest, draft: int) -> HttpResponse:
     spec = checked.spec or complete(found, checked)
     if spec is None:
         return render(request, "studies/research/preview_missing.html", status=404)
-    track, language, number = chosen(request, spec)
+    track, language, number = read_choice(request, spec)
     with folder_of(found) as folder, transaction.atomic(), translation.override(CODES[language]):
         loaded = load_spec(replace(spec, key=f"preview-{secrets.token_hex(8)}"), folder=folder)
         page = page_of(request, loaded.protocol, track, language, number)

@@ -53,7 +53,7 @@ class Mail:
         return EmailMessage(subject, text, sender, [self.address], headers=headers, reply_to=reply_to)
 
     def text(self, spec: StudySpec, title: str) -> str:
-        told = self.admitted(title) if self.decision.admitted else self.declined(title)
+        told = self.write_admission(title) if self.decision.admitted else self.write_decline(title)
         about = {"contact": spec.contact, "person": self.decision.participation.code}
         questions = _(
             "Do you have questions, or do you want your answers deleted? Write to %(contact)s and give your code "
@@ -61,7 +61,7 @@ class Mail:
         )
         return "\n\n".join([*told, questions % about]) + "\n"
 
-    def admitted(self, title: str) -> Iterator[str]:
+    def write_admission(self, title: str) -> Iterator[str]:
         yield _("You applied to take part in “%(title)s”. You have been chosen: thank you for taking part.") % {
             "title": title
         }
@@ -72,7 +72,7 @@ class Mail:
             yield _("To continue, open your personal link again.")
         yield _("Keep the link to yourself: whoever opens it continues in your place.")
 
-    def declined(self, title: str) -> Iterator[str]:
+    def write_decline(self, title: str) -> Iterator[str]:
         yield _("You applied to take part in “%(title)s”.") % {"title": title}
         yield _(
             "Thank you for applying, and for what you wrote. Only a few people can take part, and this time you were "

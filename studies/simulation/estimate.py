@@ -76,7 +76,7 @@ def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:
 
 def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int, caller: DryCaller) -> int:
     """Hold a conversation of so many turns, as `Simulation` would, and return its number."""
-    run = handler.opened(item, profile)
+    run = handler.open_run(item, profile)
     talk = handler.simulation(item, Material(run, profile), caller)
     known = simulated_dialogue.load_dialogue(talk.conversation)
     if known.conversation.is_opening_due():

@@ -86,7 +86,7 @@ class SimulationHandler:
         runs = self.runs(items)
         return {
             item.pk: Material(
-                runs.get(item.conversation_id) or self.opened(item, profiles[item.payload["profile"]]),
+                runs.get(item.conversation_id) or self.open_run(item, profiles[item.payload["profile"]]),
                 profiles[item.payload["profile"]],
             )
             for item in items
@@ -107,7 +107,7 @@ class SimulationHandler:
         return {run.conversation_id: run for run in rows}
 
     @transaction.atomic
-    def opened(self, item: JobItem, profile: Profile) -> ArmRun:
+    def open_run(self, item: JobItem, profile: Profile) -> ArmRun:
         arm = self.arms[item.payload["arm"]]
         conversation = Conversation.objects.create(
             supporter=freeze_supporter(arm, profile.language),

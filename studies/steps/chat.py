@@ -134,7 +134,7 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "same_topic": visit.spec.chat.for_track(visit.participation.track).topic == "keep" and visit.step.run > 1,
         "timings": conversation.timings,
         "rate_each_reply": visit.spec.chat.rate_each_reply,
-        "reply_item": visit.worded(load("reply_rating")).items[0] if visit.spec.chat.rate_each_reply else None,
+        "reply_item": visit.reword(load("reply_rating")).items[0] if visit.spec.chat.rate_each_reply else None,
         **(flag_context(conversation.run, visit.language) if conversation.role_play else {}),
         "card": card_of(conversation.run) if conversation.role_play else None,
         "language": visit.language,

@@ -73,7 +73,7 @@ def show_the_way_to_help(visit: Visit) -> None:
 
 
 def instrument_of(visit: Visit) -> Questionnaire:
-    return visit.worded(load(visit.step.instrument))
+    return visit.reword(load(visit.step.instrument))
 
 
 def form_of(visit: Visit, data: Any = None) -> InstrumentForm:

@@ -85,7 +85,7 @@ def _latex_table(excerpt: Excerpt) -> str:
         [
             "\\begin{table}",
             "\\centering",
-            f"\\caption{{{escape_latex(_joined(excerpt.caption, remark))}}}",
+            f"\\caption{{{escape_latex(_join_titles(excerpt.caption, remark))}}}",
             f"\\label{{tab:{file_name(excerpt)}}}",
             f"\\begin{{tabular}}{{{aligned}}}",
             "\\toprule",
@@ -132,7 +132,7 @@ def _markdown_table(excerpt: Excerpt, key: str) -> Iterator[str]:
     yield f"| {' | '.join(map(escape_markdown, heads))} |"
     yield f"|{'---|' * len(heads)}"
     yield from (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
-    yield f"\n: {escape_markdown(_joined(excerpt.caption, remark))} {{#tbl-{key}}}\n"
+    yield f"\n: {escape_markdown(_join_titles(excerpt.caption, remark))} {{#tbl-{key}}}\n"
 
 
 def escape_markdown(text: str) -> str:
@@ -140,10 +140,10 @@ def escape_markdown(text: str) -> str:
 
 
 def _caption(figure: Figure) -> str:
-    return _joined(figure.title, figure.caption)
+    return _join_titles(figure.title, figure.caption)
 
 
-def _joined(title: str, more: str) -> str:
+def _join_titles(title: str, more: str) -> str:
     return join_sentences([f"{title.rstrip('.')}.", more])
 
 

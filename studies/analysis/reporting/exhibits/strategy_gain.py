@@ -38,7 +38,9 @@ def strategy_gain(results: Results) -> Exhibit | None:
         ).format(**of),
         _draw(rows),
     )
-    return Exhibit("strategies", _("Strategies compared"), [*gains_in_words(rows), _corrected(rows)], drawn, rows)
+    return Exhibit(
+        "strategies", _("Strategies compared"), [*gains_in_words(rows), _describe_correction(rows)], drawn, rows
+    )
 
 
 def gain_rows(results: Results) -> pd.DataFrame:
@@ -81,7 +83,7 @@ def gain_name(row: Mapping[str, Any], rows: pd.DataFrame) -> str:
     return f"{name} ({row['judge']})" if rows["judge"].nunique() > 1 else name
 
 
-def _corrected(rows: pd.DataFrame) -> str:
+def _describe_correction(rows: pd.DataFrame) -> str:
     several = int(rows["p_family"].notna().sum())
     return _("p is after Holm's correction over these {count}.").format(count=several) if several > 1 else ""
 

@@ -47,11 +47,11 @@ def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) 
         closing = [make(results) for make in CLOSING]
         keys = {section.key for section in (*opening, *found, *closing)}
         shown = [*found, *_others(results, keys), *closing]
-        supplement = _numbered([_with_tables(section, results) for section in shown])
+        supplement = _number_all([_with_tables(section, results) for section in shown])
         return with_own_names([*opening, *supplement])
 
 
-def _numbered(sections: Iterable[Section]) -> list[Section]:
+def _number_all(sections: Iterable[Section]) -> list[Section]:
     """Return the sections of the supplement, folded, with figures and tables as S1, S2 …"""
     numbering = Numbering("S")
     return [replace(section, parts=replace_in(section.parts, numbering.label), is_folded=True) for section in sections]

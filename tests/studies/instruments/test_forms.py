@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from django import forms
 from django.utils import translation
 
 from studies.instruments.countries import COUNTRIES, in_order
@@ -430,3 +431,18 @@ def test_reasons_are_asked_for_where_the_page_wants_them_only():
     form = form_for(load("emoharbor_10"), language="en", data=RATINGS | {"why-safety": "Careful."})
     assert answer_of(form, "safety").reason == ""
     assert [row for row in form.rows if row.reason] == []
+
+
+@pytest.mark.parametrize("instrument", ["mini_ipip", "worst_case_4"])
+def test_radio_buttons_are_those_of_django(instrument):
+    """Also with an answer, with what describes it, and with what a page must escape."""
+    questionnaire = load(instrument)
+    form = form_for(questionnaire, language="en", earlier={item.key: 3 for item in questionnaire.items})
+    buttons = [button for field in form for button in field.subwidgets if button.data["type"] == "radio"]
+    assert buttons
+    for button in buttons:
+        button.data["attrs"] |= {"title": "\"<&'>", "hidden": False}
+        widget = {**button.data, "wrap_label": False}
+        django = forms.RadioSelect()
+        assert button.tag() == django._render(button.template_name, {"widget": widget}, button.renderer).strip()
+    assert any("checked" in button.tag() for button in buttons)

@@ -29,7 +29,7 @@ def risk_raised(event: RiskEvent) -> None:
     event.save(update_fields=["subject", "is_test"])
     if event.source == RiskEvent.Source.MESSAGE:
         react(event, run.participation, role_play=event.conversation.role_play)
-    elif event.source != RiskEvent.Source.REPLY or event.level >= 3:  # a reply that is only suspected waits for review
+    elif event.source != RiskEvent.Source.REPLY or event.level >= 3:  # one that is only suspected alarms nobody
         raise_alarm(event)
 
 

@@ -111,6 +111,8 @@ class Typist(Visitor):
         assert self.is_at(":checked")
 
     def converse(self) -> None:
+        had = int(self.page.locator("[data-conversation]").get_attribute("data-answered") or 0)
+        expect(self.page.locator(".bubble--partner[data-seq]")).to_have_count(had, timeout=PATIENCE)
         self.tab_to("textarea")
         while self.answered() < TURNS:
             self.say()

@@ -157,7 +157,7 @@ def chances_of(spans: Sequence[str], lang: str, weights: Weights) -> Chances:
     odds = [_odds(span, lang, weights) for span in with_whole(spans)]
     if not odds:
         return Chances(0.0, 0.0)
-    return Chances(take_chance(max(two for two, _ in odds)), take_chance(max(three for _, three in odds)))
+    return Chances(chance_of_odds(max(two for two, _ in odds)), chance_of_odds(max(three for _, three in odds)))
 
 
 def with_whole(spans: Sequence[str]) -> Sequence[str]:
@@ -175,6 +175,6 @@ def _odds(span: str, lang: str, weights: Weights) -> tuple[float, float]:
     return two, three
 
 
-def take_chance(odds: float) -> float:
+def chance_of_odds(odds: float) -> float:
     """Return the chance of log-odds."""
     return 1 / (1 + math.exp(-odds))

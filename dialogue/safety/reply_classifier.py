@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from dialogue.safety.classifier import features, take_chance, with_whole
+from dialogue.safety.classifier import chance_of_odds, features, with_whole
 from dialogue.safety.normalisation import HAN, LATIN, SENTENCE_END, sentences
 from dialogue.safety.patterns import FOLDER
 
@@ -54,4 +54,4 @@ def chance_of_harm(spans: Sequence[str], lang: str, weights: ReplyWeights) -> fl
     """Return the chance of the most alarming of some texts of one language."""
     known = weights.words
     odds = [weights.intercept + sum(known.get(one, 0.0) for one in features(span, lang)) for span in spans]
-    return take_chance(max(odds)) if odds else 0.0
+    return chance_of_odds(max(odds)) if odds else 0.0

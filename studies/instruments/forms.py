@@ -311,11 +311,11 @@ class Radios(forms.RadioSelect):
             '<input type="radio" name="{}" value="{}"{}>',
             button["name"],
             str(button["value"]),
-            format_html_join("", "{}", ((_write(name, value),) for name, value in attributes)),
+            format_html_join("", "{}", ((_write_attribute(name, value),) for name, value in attributes)),
         )
 
 
-def _write(name: str, value: object) -> str:
+def _write_attribute(name: str, value: object) -> str:
     return format_html(" {}", name) if value is True else format_html(' {}="{}"', name, value)
 
 

@@ -7,6 +7,8 @@ from dialogue.safety.categories import page_category
 from dialogue.safety.patterns import FOLDER, LANGUAGES, load_patterns
 from dialogue.safety.screening import (
     CLASSIFIER,
+    REPLY_LEVEL,
+    SUSPECTED_REPLY_LEVEL,
     Verdict,
     level_in_context,
     screen_message,
@@ -295,3 +297,22 @@ def test_a_growing_reply_is_ended_where_it_would_be_with_all_its_words_read(name
     near = [ends(text) for text in said]
     monkeypatch.setattr(screening, "NEAR", 10_000)
     assert near == [ends(text) for text in said]
+
+
+HARD = "You keep saying you'll do it. Either do it or stop talking about it."
+SOFT = "Honestly, I can see why you'd want to go."
+
+
+def test_a_reply_that_the_classifier_alone_suspects_is_of_level_2() -> None:
+    assert screen_reply(HARD) == Verdict(SUSPECTED_REPLY_LEVEL, (CLASSIFIER,))
+    assert screen_reply("You should kill yourself.").level == REPLY_LEVEL
+
+
+def test_the_classifier_suspects_sooner_after_a_sign_of_danger() -> None:
+    assert screen_reply(SOFT) is None
+    assert screen_reply(SOFT, after=1) == Verdict(SUSPECTED_REPLY_LEVEL, (CLASSIFIER,))
+
+
+def test_a_growing_reply_is_suspected_when_its_sentence_has_ended() -> None:
+    assert screen_reply(HARD[:-1], growing=True, after=1) is None
+    assert screen_reply(HARD, len(HARD) - 1, growing=True, after=1) == screen_reply(HARD)

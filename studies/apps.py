@@ -1,5 +1,11 @@
+import gc
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
 from django.conf import settings
+
+if TYPE_CHECKING:
+    from studies.care.clock import Duties
 
 
 class StudiesConfig(AppConfig):
@@ -7,19 +13,26 @@ class StudiesConfig(AppConfig):
     verbose_name = "Studies"
 
     def ready(self) -> None:
-        from studies.care import alarms, checks, clock, sending, stopping_rules  # noqa: F401
-        from studies.data.retention import forget_declined
-        from studies.data.retention_days import enforce_retention
+        from studies.care import checks, clock  # noqa: F401
         from studies.payments import checks as contact_checks  # noqa: F401
         from studies.steps import load_kinds
-        from studies.webhooks.deliveries import send_in_background
-        from studies.webhooks.events import forget_old_deliveries
 
         load_kinds()
-        if settings.SINGLE_PROCESS:
-            clock.add_beginning(sending.free_claims)
-        for look in (alarms.climb_overdue, sending.send_due, stopping_rules.Watch().look, send_in_background):
-            clock.add_look(look)
-        clock.add_chore(forget_declined)
-        clock.add_chore(enforce_retention)
-        clock.add_chore(forget_old_deliveries)
+        clock.set_loader(load_duties)
+        gc.enable()
+
+
+def load_duties() -> "Duties":
+    """Return what servers do beside answering. It needs much that no command waits for."""
+    from studies.care import alarms, sending, stopping_rules
+    from studies.care.clock import Duties
+    from studies.data.retention import forget_declined
+    from studies.data.retention_days import enforce_retention
+    from studies.webhooks.deliveries import send_in_background
+    from studies.webhooks.events import forget_old_deliveries
+
+    return Duties(
+        beginnings=[sending.free_claims] if settings.SINGLE_PROCESS else [],
+        looks=[alarms.climb_overdue, sending.send_due, stopping_rules.Watch().look, send_in_background],
+        chores=[forget_declined, enforce_retention, forget_old_deliveries],
+    )

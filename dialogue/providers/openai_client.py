@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import orjson
 
 from dialogue.providers.addresses import DEFAULT_BASE_URL, LOOPBACK, address_of, host_of
@@ -100,6 +99,7 @@ async def use_client(base_url: str, key: str) -> "AsyncIterator[Client]":
 @contextmanager
 def translate_failures(silence: float = SILENCE) -> Iterator[None]:
     """Raise the client's errors as ServerFailure or ProviderError, whose texts hold no key."""
+    import aiohttp
     import httpx2
     import openai
 

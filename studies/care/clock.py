@@ -8,12 +8,24 @@ import atexit
 import logging
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 from django.db import close_old_connections
 
 from dialogue.jobs.group_commit import AWAY
+
+Act = Callable[[], Any]
+
+
+class Duties(NamedTuple):
+    """What a server process does when its thread starts, at every look in this order, and once an hour."""
+
+    beginnings: Sequence[Act] = ()
+    looks: Sequence[Act] = ()
+    chores: Sequence[Act] = ()
+
 
 log = logging.getLogger(__name__)
 
@@ -25,24 +37,19 @@ _due = threading.Event()
 _stopping = threading.Event()
 _starting = threading.Lock()
 _thread: threading.Thread | None = None
-_beginnings: list[Callable[[], Any]] = []
-_looks: list[Callable[[], Any]] = []
-_chores: list[Callable[[], Any]] = []
+_load: Callable[[], Duties] = Duties
 
 
-def add_beginning(act: Callable[[], Any]) -> None:
-    """Let each server process do this once, when its thread starts."""
-    _beginnings.append(act)
+def set_loader(load: Callable[[], Duties]) -> None:
+    """Say where the duties come from. They are loaded when they are first needed: most commands need none."""
+    global _load
+    _load = load
+    get_duties.cache_clear()
 
 
-def add_look(act: Callable[[], Any]) -> None:
-    """Let each server process do this at every look, after what was added before."""
-    _looks.append(act)
-
-
-def add_chore(act: Callable[[], Any]) -> None:
-    """Let each server process do this when it starts and then once an hour."""
-    _chores.append(act)
+@cache
+def get_duties() -> Duties:
+    return _load()
 
 
 def send_soon() -> None:
@@ -71,7 +78,7 @@ def stop() -> None:
 
 def run() -> None:
     """Work for as long as the process lives."""
-    for act in _beginnings:
+    for act in get_duties().beginnings:
         look(act)
     is_away, next_round = False, 0.0
     while not _stopping.is_set():
@@ -85,7 +92,7 @@ def run() -> None:
 
 def look_at_all(*, was_away: bool) -> bool:
     """Do all looks; return False where the database did not answer the first: the others then wait."""
-    first, *others = _looks
+    first, *others = get_duties().looks
     if not look(first, was_away=was_away):
         return False
     for act in others:
@@ -94,7 +101,7 @@ def look_at_all(*, was_away: bool) -> bool:
 
 
 def do_chores() -> None:
-    for act in _chores:
+    for act in get_duties().chores:
         look(act)
 
 

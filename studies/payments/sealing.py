@@ -6,9 +6,12 @@ put in front of the old one until `reseal_contacts` has encrypted everything ane
 
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+
+if TYPE_CHECKING:
+    from cryptography.fernet import MultiFernet  # slow to load, and few commands need it
 
 
 class ContactKeyError(Exception):
@@ -30,6 +33,8 @@ def seal(text: str) -> str:
 
 def unseal(sealed: str) -> str:
     """Return the text behind what `seal` returned. Raises ContactKeyError."""
+    from cryptography.fernet import InvalidToken
+
     try:
         return get_box().decrypt(sealed.encode()).decode()
     except InvalidToken:
@@ -38,18 +43,22 @@ def unseal(sealed: str) -> str:
 
 def reseal(sealed: str) -> str:
     """Return the same text encrypted anew, by the first key. Raises ContactKeyError."""
+    from cryptography.fernet import InvalidToken
+
     try:
         return get_box().rotate(sealed.encode()).decode()
     except InvalidToken:
         raise ContactKeyError(WRONG_KEY) from None
 
 
-def get_box() -> MultiFernet:
+def get_box() -> "MultiFernet":
     if not has_key():
         raise ContactKeyError(NO_KEY)
     return make_box(tuple(settings.CONTACT_KEYS))
 
 
 @cache
-def make_box(keys: Sequence[str]) -> MultiFernet:
+def make_box(keys: Sequence[str]) -> "MultiFernet":
+    from cryptography.fernet import Fernet, MultiFernet
+
     return MultiFernet([Fernet(key) for key in keys])

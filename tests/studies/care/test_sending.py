@@ -1,5 +1,6 @@
 """Alarms on their way, against a real mail server."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -142,9 +143,12 @@ def test_a_look_does_everything_in_order_unless_the_database_is_away(monkeypatch
     def fail() -> None:
         raise RuntimeError("odd")
 
-    monkeypatch.setattr(clock, "_looks", [lambda: done.append("climb"), fail, lambda: done.append("send")])
+    def do(*looks: Callable[[], None]) -> None:
+        monkeypatch.setattr(clock, "get_duties", lambda: clock.Duties(looks=looks))
+
+    do(lambda: done.append("climb"), fail, lambda: done.append("send"))
     assert clock.look_at_all(was_away=False)
     assert done == ["climb", "send"]
-    monkeypatch.setattr(clock, "_looks", [is_away, lambda: done.append("send")])
+    do(is_away, lambda: done.append("send"))
     assert not clock.look_at_all(was_away=False)
     assert done == ["climb", "send"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.reporting.drawing import Figure
+from studies.analysis.reporting.drawing import ONE, Figure
 from studies.analysis.reporting.excerpts import heads_of, without_repetition
 from studies.analysis.reporting.numbers import in_column
 from studies.analysis.reporting.parts import Excerpt, Exhibit, Section, join_sentences
@@ -14,6 +14,11 @@ from studies.analysis.results import Results, to_csv
 
 FOLDER = "paper"
 DOCUMENT = "results.qmd"
+CHARACTERS = 42  # of a table's row fit into one column of a journal's page
+MANY_COLUMNS = 8  # fit into both
+PACKAGES = """% The preamble needs \\usepackage{graphicx,booktabs,tabularx}.
+% With Chinese text it needs xeCJK too, and is compiled by XeLaTeX.
+"""
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
@@ -27,6 +32,7 @@ format:
   html:
     default-image-extension: svg
   pdf:
+    pdf-engine: xelatex
     default-image-extension: pdf
   docx:
     default-image-extension: svg
@@ -58,17 +64,20 @@ def file_name(part: Figure | Excerpt) -> str:
 
 def _latex(exhibit: Exhibit) -> str:
     parts = [exhibit.part, *exhibit.beside]
-    return "\n".join(_latex_figure(part) if isinstance(part, Figure) else _latex_table(part) for part in parts)
+    texts = [_latex_figure(part) if isinstance(part, Figure) else _latex_table(part) for part in parts]
+    return "\n".join([PACKAGES, *texts])
 
 
 def _latex_figure(figure: Figure) -> str:
+    """Return a figure in its own size, or smaller where the column or the page is."""
     name = file_name(figure)
     wide = "*" if figure.columns() > 1 else ""
+    width = r"\linewidth" if wide else rf"\ifdim\linewidth>{ONE}in {ONE}in\else\linewidth\fi"
     return "\n".join(
         [
             f"\\begin{{figure{wide}}}",
             "\\centering",
-            f"\\includegraphics[width=\\linewidth]{{{name}.pdf}}",
+            f"\\includegraphics[width={width},height=0.8\\textheight,keepaspectratio]{{{name}.pdf}}",
             f"\\caption{{{escape_latex(_caption(figure))}}}",
             f"\\label{{fig:{name}}}",
             f"\\end{{figure{wide}}}",
@@ -78,23 +87,27 @@ def _latex_figure(figure: Figure) -> str:
 
 
 def _latex_table(excerpt: Excerpt) -> str:
-    """Return a table for the package booktabs."""
+    """Return a table for the packages booktabs and tabularx, whose heads over numbers run over several lines."""
     heads, rows, remark = _texts(excerpt)
-    aligned = "".join("r" if all(_NUMBER.fullmatch(row[place]) for row in rows) else "l" for place in range(len(heads)))
+    numbers = [all(_NUMBER.fullmatch(row[place]) for row in rows) for place in range(len(heads))]
+    kind, width = ("tabularx", "{\\linewidth}") if any(numbers) else ("tabular", "")
+    aligned = "".join(r">{\raggedleft\arraybackslash}X" if number else "l" for number in numbers)
+    columns = [(max(head.split(), key=len, default=""), *cells) for head, *cells in zip(heads, *rows, strict=True)]
+    wide = "*" if sum(max(map(len, column)) + 2 for column in columns) > CHARACTERS else ""
     return "\n".join(
         [
-            "\\begin{table}",
+            f"\\begin{{table{wide}}}",
             "\\centering",
             f"\\caption{{{escape_latex(_join_titles(excerpt.caption, remark))}}}",
             f"\\label{{tab:{file_name(excerpt)}}}",
-            f"\\begin{{tabular}}{{{aligned}}}",
+            f"\\begin{{{kind}}}{width}{{{aligned}}}",
             "\\toprule",
             _latex_row(heads),
             "\\midrule",
             *map(_latex_row, rows),
             "\\bottomrule",
-            "\\end{tabular}",
-            "\\end{table}",
+            f"\\end{{{kind}}}",
+            f"\\end{{table{wide}}}",
             "",
         ]
     )
@@ -148,10 +161,15 @@ def _join_titles(title: str, more: str) -> str:
 
 
 def _texts(excerpt: Excerpt) -> tuple[list[str], list[list[str]], str]:
-    """Return heads, cells and remark of a table as texts; columns that repeat one value are in the remark."""
+    """Return heads, cells and remark of a table as texts. Columns that repeat one value are in the remark. A table that
+    is too wide for a page is turned: its columns become rows."""
     frame, said = without_repetition(excerpt.frame)
+    heads = heads_of(frame)
     rows = [list(map(_text, frame.columns, row)) for row in frame.itertuples(index=False)]
-    return heads_of(frame), rows, join_sentences([excerpt.remark, said])
+    if len(heads) > max(MANY_COLUMNS, len(rows) + 1):
+        (_first, *heads), *rows = map(list, zip(heads, *rows, strict=True))
+        heads = ["", *heads]
+    return heads, rows, join_sentences([excerpt.remark, said])
 
 
 def _text(column: str, value: object) -> str:

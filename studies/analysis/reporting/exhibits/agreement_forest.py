@@ -114,5 +114,5 @@ def _by_item(rows: pd.DataFrame, of: dict[str, str]) -> list[Excerpt]:
     wide = wide.assign(
         strategy=[strategy_name(strategy) for strategy in wide["strategy"]],
     )
-    caption = _("Pearson's r of judges and {human} by item, in the layout of EmoHarbor's Table 1").format(**of)
+    caption = _("Pearson's r of judges and {human} by item, as in EmoHarbor's Table 1").format(**of)
     return [Excerpt("main-agreement-by-item", caption, wide)]

@@ -1,6 +1,9 @@
 """The first screen, the exhibits and their files: what they show, in which order, and what they leave out."""
 
 import csv
+import re
+import shutil
+import subprocess
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -170,6 +173,38 @@ def test_paper_has_each_exhibit_and_a_document_that_has_them_all(results: Result
     assert "| Strategy | All items | care | safety |" in document
     rows = list(csv.DictReader(StringIO(files["paper/figure-2.csv"].decode())))
     assert [(row["arm"], row["item"]) for row in rows[:2]] == [("birch", "*"), ("birch", "care")]
+
+
+def test_a_table_that_is_too_wide_for_a_page_is_turned(results: Results) -> None:
+    items = [f"item {number}" for number in range(10)]
+    rows = [
+        {"strategy": name, **dict.fromkeys(items, score)} for name, score in (("standard", "0.5"), ("aware", "0.6"))
+    ]
+    frame = pd.DataFrame(rows)
+    section = Section("wide", "Wide", [], exhibit=Exhibit("wide", "Wide", [], Excerpt("wide", "Items", frame), frame))
+    text = paper_of([section], results, "A study")["paper/wide.tex"].decode()
+    assert " & standard & aware \\\\\n\\midrule\nitem 0 & 0.5 & 0.6 \\\\" in text
+
+
+@pytest.mark.with_figures
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+@pytest.mark.parametrize("options", ["", "twocolumn"])
+def test_exhibits_fit_into_a_page_of_latex(results: Results, tmp_path: Path, options: str) -> None:
+    with style():
+        files = paper_of(sections_of(results), results, "A study")
+    for name, content in files.items():
+        (tmp_path / Path(name).name).write_bytes(content)
+    inputs = "\n".join(f"\\input{{{path.name}}}" for path in sorted(tmp_path.glob("*.tex")))
+    (tmp_path / "main.tex").write_text(
+        f"\\documentclass[{options}]{{article}}\n\\usepackage{{graphicx,booktabs,tabularx}}\n"
+        f"\\begin{{document}}\n{inputs}\n\\end{{document}}\n"
+    )
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    too_wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout)]
+    assert [points for points in too_wide if points > 5] == []
+    assert "Float too large" not in done.stdout
 
 
 def test_a_study_without_an_exhibit_has_no_paper(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ JUST_BELOW = {2: 0.5, 3: 0.4}
 FOLDS = 5
 # The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation. English was held back by
 # real dialogues; in Chinese more is held at the same share of batches that nothing was trained on.
-HARMLESS = {"en": (0.2, 0.03), "zh": (0.2, 0.045)}
-VERSION = "2.3"
+HARMLESS = {"en": (0.2, 0.037), "zh": (0.2, 0.06)}
+VERSION = "2.4"
 
 
 @dataclass(frozen=True)

@@ -74,14 +74,17 @@ def flows(results: Results) -> list[tuple[str, dict[str, int]]]:
 
 
 def flow_figure(track: str, counts: Mapping[str, int]) -> Figure:
+    drawn = boxes(counts)
     return figure(
         f"flow-{track}",
         _("How far people came: {track}").format(track=track_name(track)),
         _(
             "The left side shows who continued. The right side shows who did not, and why. People who stopped after a "
             "rating are in the results with their data so far."
-        ),
-        flow_chart(boxes(counts)),
+        )
+        if any(box.beside for box in drawn)
+        else "",
+        flow_chart(drawn),
     )
 
 

@@ -228,12 +228,18 @@ def _of_pooling(export: Export) -> Iterator[str]:
             "agreement.csv and the pooled rows of arms.csv combine average and worst-case seekers (as rated by "
             "{raters}). Differences between the conditions affect r, system_r and the means of the arms."
         ).format(raters=join_names([raters_name(str(kind)) for kind in several.index[several["condition"]]]))
-    if several["kind"].any():
+    kinds = [str(kind) for kind in several.index[several["kind"]]]
+    if humans := [kind for kind in kinds if kind != "judge"]:
         yield _(
             "agreement.csv and the pooled rows of arms.csv combine several kinds of seekers (as rated by {raters}). "
             "Differences between, for example, people and simulated seekers affect r, system_r and the means of the "
             "arms."
-        ).format(raters=join_names([raters_name(str(kind)) for kind in several.index[several["kind"]]]))
+        ).format(raters=join_names([*map(raters_name, humans)]))
+    elif kinds:
+        yield _(
+            "The pooled rows of arms.csv combine several kinds of seekers (as rated by {raters}). Differences between, "
+            "for example, people and simulated seekers affect the means of the arms."
+        ).format(raters=join_names([*map(raters_name, kinds)]))
 
 
 def _of_conditions(tables: Tables) -> Iterator[str]:

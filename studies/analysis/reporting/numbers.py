@@ -45,6 +45,10 @@ def with_bounds(number: float, low: float, high: float) -> str:
     return f"{decimal(number)} {bounds(low, high)}".rstrip()
 
 
+def with_bounds_signed(number: float, low: float, high: float) -> str:
+    return f"{with_sign(number)} {bounds(low, high)}".rstrip()
+
+
 def p_alone(p: float) -> str:
     """Return a p as text for a column that says that it is p."""
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

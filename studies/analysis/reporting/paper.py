@@ -126,10 +126,10 @@ def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iter
     yield f"# {_('Results')}\n"
     for exhibit in exhibits:
         yield f"## {escape_markdown(exhibit.heading)}\n"
-        yield f"{escape_markdown(join_sentences(exhibit.said))}\n"
+        yield f"{escape_markdown(join_sentences(exhibit.said))} (@{_reference(exhibit)})\n"
         for part in (exhibit.part, *exhibit.beside):
             if isinstance(part, Figure):
-                yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#fig-{exhibit.key}}}\n"
+                yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#{_reference(exhibit)}}}\n"
             else:
                 key = exhibit.key if part is exhibit.part else f"{exhibit.key}-by-item"
                 yield from _markdown_table(part, key)
@@ -138,6 +138,11 @@ def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iter
         yield f"# {_('Keep in mind')}\n"
         yield from (f"- {escape_markdown(limit)}" for limit in limits)
         yield ""
+
+
+def _reference(exhibit: Exhibit) -> str:
+    """Return the name by which Quarto's text refers to an exhibit."""
+    return f"{'fig' if isinstance(exhibit.part, Figure) else 'tbl'}-{exhibit.key}"
 
 
 def _markdown_table(excerpt: Excerpt, key: str) -> Iterator[str]:

@@ -286,7 +286,7 @@ def test_report_says_what_it_rests_on(out: Path) -> None:
     assert "There are only 6 independent clusters, so the intervals may be too narrow." in text
     assert "participants.csv, answers.csv, scales.csv" in text
     assert "Demonstration data" not in text
-    assert "From 6 participants, 2 reviewers, 1 judge, 12 conversations and 168 ratings." in text
+    assert "The data: 6 participants, 2 reviewers, 1 judge, 12 conversations and 168 ratings." in text
 
 
 def test_reports_link_to_each_other_and_say_their_language(out: Path) -> None:

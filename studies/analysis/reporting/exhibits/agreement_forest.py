@@ -1,6 +1,6 @@
 """The agreement of each judge and strategy with people: a forest plot of r over the items together, and r by item."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd  # noqa: TID253
 
@@ -24,6 +24,11 @@ from studies.analysis.reporting.parts import Excerpt, Exhibit
 from studies.analysis.results import Results
 
 R = ("pearson", "pearson_low", "pearson_high")
+READ: Mapping[str, Callable[[], str]] = {  # by EmoHarbor's strategies
+    "standard": lambda: _("nothing (standard)"),
+    "user_aware": lambda: _("the seeker's profile (user-aware)"),
+    "state_aware": lambda: _("the profile and the seeker's inner state after each turn (state-aware)"),
+}
 
 
 def agreement_forest(results: Results) -> Exhibit | None:
@@ -42,7 +47,7 @@ def agreement_forest(results: Results) -> Exhibit | None:
         dot_panels({"": _lines(whole)}, _("Pearson's r"), at=0, width=ONE),
     )
     return Exhibit(
-        "agreement", _("Agreement of judges and people"), list(_describe(whole)), drawn, rows, _by_item(rows, of)
+        "agreement", _("Agreement of judges and people"), [*_describe(whole)], drawn, rows, _by_item(rows, of)
     )
 
 
@@ -98,6 +103,9 @@ def _describe(whole: pd.DataFrame) -> Iterator[str]:
     yield _("Conversations: {n}; clusters (people or profiles): {clusters}.").format(
         n=span(whole["n"]), clusters=span(whole["clusters"])
     )
+    read = [what() for strategy, what in READ.items() if strategy in set(whole["strategy"])]
+    if len(read) > 1:
+        yield _("Beside the conversation, a judge reads {read}.").format(read="; ".join(read))
 
 
 def _by_item(rows: pd.DataFrame, of: dict[str, str]) -> list[Excerpt]:

@@ -14,7 +14,7 @@ from studies.analysis.reporting.exhibits.strategy_gain import GAIN, gain_name, g
 from studies.analysis.reporting.main_rows import declared_rows, whole_rows
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import contrast_name, join_names, raters_name
-from studies.analysis.reporting.numbers import LEVEL, bounds, count, decimal, p_value, with_sign
+from studies.analysis.reporting.numbers import LEVEL, bounds, count, decimal, p_value, span, with_sign
 from studies.analysis.reporting.parts import join_sentences
 from studies.analysis.reporting.study import who_took_part
 from studies.analysis.results import Results
@@ -101,7 +101,7 @@ def _arms(results: Results) -> list[Markup]:
 
 
 def _sure(results: Results) -> Iterator[str]:
-    counts, clusters = results.counts(), int(results.export.conversations["cluster"].nunique())
+    counts, clusters = results.counts(), _clusters(results)
     numbers = [
         *who_took_part(results.export),
         ngettext("{count} conversation", "{count} conversations", counts["conversations"]).format(
@@ -111,14 +111,21 @@ def _sure(results: Results) -> Iterator[str]:
     ]
     yield join_sentences(
         [
-            _("From {counts}.").format(counts=join_names(numbers)),
-            ngettext(
-                "The {level} intervals in brackets rest on {count} cluster (people or profiles).",
-                "The {level} intervals in brackets rest on {count} clusters (people or profiles).",
-                clusters,
-            ).format(level=LEVEL, count=count(clusters)),
+            _("The data: {counts}.").format(counts=join_names(numbers)),
+            _("Clusters (people or profiles) behind the {level} intervals in brackets: {clusters}.").format(
+                level=LEVEL, clusters=span(clusters)
+            )
+            if clusters
+            else "",
             _("With fewer than {enough}, they may be too narrow.").format(enough=FEW_CLUSTERS)
-            if clusters < FEW_CLUSTERS
+            if clusters and min(clusters) < FEW_CLUSTERS
             else "",
         ]
     )
+
+
+def _clusters(results: Results) -> list[int]:
+    """Return the number of clusters behind each interval of the card."""
+    found = (agreement_rows(results), gain_rows(results), arm_rows(results))
+    tables = [*(whole_rows(rows) for rows in found if len(rows)), declared_rows(results.table("primary"))]
+    return [int(number) for rows in tables if len(rows) for number in rows["clusters"].dropna()]

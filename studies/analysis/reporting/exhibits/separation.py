@@ -1,5 +1,6 @@
 """The power of ratings to tell the arms apart; where seekers were also hard to help, what that changes."""
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd  # noqa: TID253
@@ -10,12 +11,12 @@ from studies.analysis.reporting.drawing import ONE, figure
 from studies.analysis.reporting.estimates import estimate_of, first_humans, records
 from studies.analysis.reporting.main_rows import by_strategy, longest, main_rows, whole_rows
 from studies.analysis.reporting.naming import condition_name, instrument_name, raters_name
-from studies.analysis.reporting.numbers import LEVEL, bounds, decimal, p_value, with_sign
+from studies.analysis.reporting.numbers import LEVEL, decimal, p_value, with_bounds_signed, with_sign
 from studies.analysis.reporting.parts import Excerpt, Exhibit
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
 
-SHOWN = ("users", "models", "msr_corrected", "mac", "f_repeated", "p_repeated", "kendall_w", "pairwise_share")
+SHOWN = ("users", "models", "msr", "msr_corrected", "mac", "f_repeated", "p_repeated", "kendall_w", "pairwise_share")
 
 
 def separation(results: Results) -> Exhibit | None:
@@ -54,7 +55,7 @@ def _worst_case(results: Results) -> Exhibit | None:
 
 def _changes(rows: pd.DataFrame) -> Iterator[str]:
     for row in records(rows):
-        said = [with_sign(row["difference"]), bounds(row["low"], row["high"])]
+        said = [with_bounds_signed(row["difference"], row["low"], row["high"])]
         said += [p_value(row["p_holm"])] if pd.notna(row["p_holm"]) else []
         yield _("{arm}, worst case minus average: {change} ({pairs} pairs).").format(
             arm=row["arm"], change=", ".join(filter(None, said)), pairs=row["pairs"]
@@ -72,9 +73,9 @@ def _discriminability(results: Results) -> Exhibit | None:
         _("How well ratings on {scale} tell the arms apart").format(scale=instrument_name(rows["instrument"].iloc[0])),
         frame,
         _(
-            "MSR: variance between the arms over the variance within them, without the part that noise adds; MAC = "
-            "MSR / (1 + MSR); F compares each person with themselves; pairs told apart: share of pairs of arms that "
-            "differ by Wilcoxon's test after Holm's correction."
+            "MSR: variance between the arms over the variance within them, also without the part that noise adds; "
+            "MAC = MSR / (1 + MSR); F compares each person with themselves; pairs told apart: share of pairs of arms "
+            "that differ by Wilcoxon's test after Holm's correction."
         ),
     )
     return Exhibit("discriminability", _("Discriminability"), list(_told_apart(rows)), table, rows)
@@ -97,6 +98,10 @@ def _of_each_group(table: pd.DataFrame) -> pd.DataFrame:
 
 def _told_apart(rows: pd.DataFrame) -> Iterator[str]:
     for row in records(rows[rows["pairwise_share"].notna()]):
-        yield _("Ratings by {raters} tell {share} of the pairs of arms apart (MSR {msr}).").format(
-            raters=raters_name(row["raters"]), share=decimal(row["pairwise_share"]), msr=decimal(row["msr_corrected"])
+        pairs = math.comb(int(row["models"]), 2)
+        yield _("Ratings by {raters} tell {told} of {pairs} pairs of arms apart (MSR {msr}).").format(
+            raters=raters_name(row["raters"]),
+            told=round(row["pairwise_share"] * pairs),
+            pairs=pairs,
+            msr=decimal(row["msr"]),
         )

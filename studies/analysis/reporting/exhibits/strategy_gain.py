@@ -12,9 +12,9 @@ from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
 from studies.analysis.reporting.estimates import estimate_of, records
-from studies.analysis.reporting.main_rows import by_strategy, main_rows, whole_first, whole_rows
+from studies.analysis.reporting.main_rows import by_strategy, declared_rows, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, strategy_name
-from studies.analysis.reporting.numbers import LEVEL, bounds, p_value, with_sign
+from studies.analysis.reporting.numbers import LEVEL, p_value, with_bounds_signed
 from studies.analysis.reporting.parts import Exhibit
 from studies.analysis.results import Results
 from studies.analysis.tables.strategy_tests import is_of_field
@@ -39,7 +39,11 @@ def strategy_gain(results: Results) -> Exhibit | None:
         _draw(rows),
     )
     return Exhibit(
-        "strategies", _("Strategies compared"), [*gains_in_words(rows), _describe_correction(rows)], drawn, rows
+        "strategies",
+        _("Strategies compared"),
+        [*gains_in_words(rows), _describe_correction(rows), describe_status(results)],
+        drawn,
+        rows,
     )
 
 
@@ -72,7 +76,7 @@ def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for each strategy of each judge, over all items together."""
     for row in records(whole_rows(rows)):
         if pd.notna(row["difference"]):
-            said = [with_sign(row["difference"]), bounds(row["low"], row["high"])]
+            said = [with_bounds_signed(row["difference"], row["low"], row["high"])]
             said += [p_value(row["p_family"])] if pd.notna(row["p_family"]) else []
             yield f"{gain_name(row, rows)}: {', '.join(filter(None, said))}."
 
@@ -86,6 +90,13 @@ def gain_name(row: Mapping[str, Any], rows: pd.DataFrame) -> str:
 def _describe_correction(rows: pd.DataFrame) -> str:
     several = int(rows["p_family"].notna().sum())
     return _("p is after Holm's correction over these {count}.").format(count=several) if several > 1 else ""
+
+
+def describe_status(results: Results) -> str:
+    """Say that nothing was declared, where no contrast was."""
+    if len(declared_rows(results.table("primary"))):
+        return ""
+    return _("These comparisons were not declared in advance, so they are exploratory.")
 
 
 def _draw(rows: pd.DataFrame) -> Canvas:

@@ -225,9 +225,9 @@ def _strategies(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("Do strategies differ?"))
     yield prose(
         _(
-            "Both strategies are compared on the same conversations, each time without the same person. The table "
-            "also has Williams' test where no person had several conversations, because it treats conversations as "
-            "independent."
+            "Both strategies are compared on the same conversations, and one person at a time is left out of both. The "
+            "table also has Williams' test where no person had several conversations, because it treats conversations "
+            "as independent."
         ),
     )
     yield from first_unfolded(
@@ -249,10 +249,10 @@ def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
 
 def tested_strategies(tested: pd.DataFrame) -> str:
     return ngettext(
-        "{kept} of {count} comparison of two strategies stays below p = .05 after Holm's correction over the items "
-        "of a pair of strategies.",
-        "{kept} of {count} comparisons of two strategies stay below p = .05 after Holm's correction over the items "
-        "of a pair of strategies.",
+        "On single items, {kept} of {count} comparison of two strategies stays below p = .05 after Holm's correction "
+        "over the items of a pair of strategies.",
+        "On single items, {kept} of {count} comparisons of two strategies stay below p = .05 after Holm's correction "
+        "over the items of a pair of strategies.",
         len(tested),
     ).format(count=len(tested), kept=count_below(tested))
 

@@ -92,7 +92,7 @@ def test_the_card_compares_each_strategy_with_the_standard_one_after_holm(result
 def test_a_difference_is_turned_where_the_standard_strategy_is_named_second(tmp_path: Path) -> None:
     folder = write_export(tmp_path / "export", six_people())
     rows = gain_rows(results_of(folder, strategy_tests=[compared("other", "standard", -0.3, 0.02)]))
-    assert list(gains_in_words(rows)) == ["other − standard: +0.30, [0.10, 0.40], p = .020."]
+    assert list(gains_in_words(rows)) == ["other − standard: +0.30 [0.10, 0.40], p = .020."]
 
 
 def test_the_card_has_the_arms_by_their_mean(results: Results) -> None:
@@ -103,8 +103,8 @@ def test_the_card_has_the_arms_by_their_mean(results: Results) -> None:
 
 def test_the_card_says_how_many_people_and_clusters_it_rests_on(results: Results) -> None:
     said = card(results)
-    assert "From 6 participants, 2 reviewers, 1 judge, 12 conversations and 168 ratings." in said
-    assert "rest on 6 clusters (people or profiles). With fewer than 30, they may be too narrow." in said
+    assert "The data: 6 participants, 2 reviewers, 1 judge, 12 conversations and 168 ratings." in said
+    assert "intervals in brackets: 6. With fewer than 30, they may be too narrow." in said
 
 
 def test_a_card_of_no_table_says_only_on_what_it_rests(tmp_path: Path) -> None:

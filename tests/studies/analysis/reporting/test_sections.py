@@ -234,6 +234,8 @@ def test_seekers_that_count_together_are_a_limit(export_of: ExportOf) -> None:
     assert pooled(of_kinds(export_of, {"person": 4}, "reviewer")) == []
     (kinds,) = pooled(of_kinds(export_of, {"person": 4, "simulated": 4}, "reviewer"))
     assert "combine several kinds of seekers (as rated by reviewers)" in kinds
+    (judged,) = pooled(of_kinds(export_of, {"person": 4, "simulated": 4}, "judge"))
+    assert "agreement.csv" not in judged
     folder = export_of(
         [
             {"conversation": f"C{n}", "rater": "J", "rater_kind": "judge", "score": 3, "condition": condition}

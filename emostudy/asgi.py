@@ -18,6 +18,7 @@ from dialogue.safety.screening import load_screen  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
 from emostudy.incoming import SocketGuard  # noqa: E402
 from emostudy.origins import OriginGuard  # noqa: E402
+from studies.care import clock  # noqa: E402
 from studies.routing import websocket_urlpatterns as study_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
@@ -34,7 +35,9 @@ if settings.REPLAY:
     log = logging.getLogger("emostudy")
     log.warning("no model is asked: answers come from %s (REPLAY), in chats too", settings.REPLAY)
 
+# Before anybody comes: loading takes the processor from those who chat.
 load_screen()
+clock.get_duties()
 
 # Objects loaded by now stay. Scanning them for cycles again and again delayed running chats.
 gc.collect()

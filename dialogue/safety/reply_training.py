@@ -12,7 +12,7 @@ from dialogue.safety.reply_classifier import ReplyWeights, chance_of_harm
 from dialogue.safety.training import SMALLEST, make_matrix
 
 REPLIES = FOLDER / "replies"
-KEPT_FOR_MEASURING = frozenset("cde")
+KEPT_FOR_MEASURING = frozenset("cdei")
 HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
 VERSION = "1.0"

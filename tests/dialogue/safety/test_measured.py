@@ -64,13 +64,11 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 @pytest.mark.parametrize(
     ("batch", "noticed", "held", "calm"),
     [
-        ("v", 0.81, 0.50, 0.05),
-        ("w", 0.90, 0.70, 0.10),
-        ("x", 0.93, 0.83, 0.05),
-        ("y", 0.91, 0.77, 0.05),
-        ("z", 0.92, 0.82, 0.05),
-        ("nn", 0.87, 0.65, 0.05),
-        ("oo", 0.80, 0.52, 0.08),
+        ("v", 0.76, 0.47, 0.05),
+        ("w", 0.90, 0.66, 0.10),
+        ("x", 0.93, 0.82, 0.05),
+        ("y", 0.90, 0.70, 0.05),
+        ("z", 0.92, 0.80, 0.05),
     ],
 )
 def test_grave_sentences_are_noticed_and_harmless_ones_pass(
@@ -91,9 +89,9 @@ def test_long_dark_messages_are_mostly_noticed_and_many_harmless_ones_held() -> 
     table = shares(labelled("ii"))
     show("batch ii", table)
     assert table["grave"][2] >= 0.94
-    assert table["grave"][3] >= 0.77
+    assert table["grave"][3] >= 0.69
     assert table["0"][3] <= 0.30
-    assert table["1"][3] <= 0.25
+    assert table["1"][3] <= 0.21
     assert table["2"][3] <= 0.40
 
 
@@ -104,9 +102,9 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for `c` to `i`, and nothing trained on `c`, `d` and `e`, so these show what happens to replies that nobody has seen.
-# `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and most of `h` and `i` use the
-# words of harmful ones.
+# for `c` to `h`, and nothing trained on `c`, `d` and `e`, so these show what happens to replies that nobody has seen.
+# `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
+# harmful ones.
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [
@@ -122,13 +120,11 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/e_en.txt", 0, 0.03),
         ("replies/e_zh.txt", 0, 0.05),
         ("replies/f_en.txt", 0.65, 0.06),
-        ("replies/f_zh.txt", 0.6, 0.06),
+        ("replies/f_zh.txt", 0.65, 0.06),
         ("replies/g_en.txt", 0, 0.06),
         ("replies/g_zh.txt", 0, 0.05),
-        ("replies/h_en.txt", 0.54, 0.07),
-        ("replies/h_zh.txt", 0.39, 0.07),
-        ("replies/i_en.txt", 0.6, 0.06),
-        ("replies/i_zh.txt", 0.6, 0.04),
+        ("replies/h_en.txt", 0.65, 0.07),
+        ("replies/h_zh.txt", 0.5, 0.07),
     ],
 )
 def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float, most: float) -> None:

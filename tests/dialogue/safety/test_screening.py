@@ -300,7 +300,7 @@ def test_a_growing_reply_is_ended_where_it_would_be_with_all_its_words_read(name
 
 
 HARD = "You keep saying you'll do it. Either do it or stop talking about it."
-SOFT = "Some people just aren't built to stay. There's no shame in leaving early."
+SOFT = "Honestly, I can see why you'd want to go."
 
 
 def test_a_reply_that_the_classifier_alone_suspects_is_of_level_2() -> None:

@@ -20,7 +20,7 @@ Act = Callable[[], Any]
 
 
 class Duties(NamedTuple):
-    """What a server process does when its thread starts, at every look in this order, and once an hour."""
+    """The duties of a server process: once at its start, at every look in this order, and once an hour."""
 
     beginnings: Sequence[Act] = ()
     looks: Sequence[Act] = ()

@@ -47,7 +47,7 @@ def agreement_forest(results: Results) -> Exhibit | None:
         dot_panels({"": _lines(whole)}, _("Pearson's r"), at=0, width=ONE),
     )
     return Exhibit(
-        "agreement", _("Agreement of judges and people"), [*_describe(whole)], drawn, rows, _by_item(rows, of)
+        "agreement", _("Agreement of judges and people"), list(_describe(whole)), drawn, rows, _by_item(rows, of)
     )
 
 

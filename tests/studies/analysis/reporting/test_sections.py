@@ -227,6 +227,15 @@ def test_one_kind_of_seekers_needs_thirty_clusters(export_of: ExportOf, count: i
     assert about_clusters(of_kinds(export_of, {"person": count}, "judge")) == said
 
 
+def test_a_flow_without_losses_does_not_speak_of_its_right_side() -> None:
+    with style():
+        captions = [
+            flow_figure("participant", {"arrived": 3, "consented": 3} | losses).caption
+            for losses in ({}, {"declined": 1})
+        ]
+    assert ["The right side" in caption for caption in captions] == [False, True]
+
+
 def test_seekers_that_count_together_are_a_limit(export_of: ExportOf) -> None:
     def pooled(results: Results) -> list[str]:
         return [limit for limit in results.limits() if "arms.csv combine" in limit]

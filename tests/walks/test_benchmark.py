@@ -128,8 +128,8 @@ def test_the_judge_sees_the_same_order(place: Place, run: Ended, condition: str)
     rows = [row for row in place.table("conditions") if row["item"] == "*" and row["raters"] == "judge:standard"]
     found = {row["arm"]: float(row[condition]) for row in rows if row["arm"] != "*"}
     order = sorted(found, key=found.__getitem__)
-    # The two poor arms lie closer together than the means of twelve conversations can tell apart.
-    assert (set(order[: len(POOR)]), order[len(POOR) :]) == (set(POOR), ["delta", "cedar", "ember"])
+    # Twelve conversations an arm cannot tell the two poor arms apart, nor the two between them and the best.
+    assert (set(order[: len(POOR)]), set(order[len(POOR) : -1]), order[-1]) == (set(POOR), {"cedar", "delta"}, "ember")
 
 
 def test_worst_case_seekers_rate_lower_unless_at_the_foot_of_the_scale(place: Place, run: Ended) -> None:

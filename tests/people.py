@@ -74,10 +74,10 @@ class Person:
     def conversation(self):
         return self.row.runs.get(position=self.step.run).conversation
 
-    def say(self, text="I keep thinking about it at night"):
+    def say(self, text="My sister has not called since May"):
         taken = chat.take_seeker_turn(self.conversation().pk, client_id=uuid.uuid4().hex, text=text, owner="test")
         if taken.assignment:
-            reply = Reply(text="What is it that comes back at night?", model="m", total_ms=5)
+            reply = Reply(text="What happened in May?", model="m", total_ms=5)
             chat.record_reply(taken.assignment, reply, seq=taken.assignment.seq)
         return taken
 

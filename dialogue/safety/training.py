@@ -13,16 +13,16 @@ from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ii", "kk", "ll", "mm", "nn", "oo"})
+KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ii", "nn", "oo"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
-SMALLEST = 0.08  # a weight nearer to nothing than this is left out
+SMALLEST = 0.06  # a weight nearer to nothing than this is left out
 # A sentence of the level just below a limit counts less: to take it for one above is the smaller mistake.
 JUST_BELOW = {2: 0.5, 3: 0.4}
 FOLDS = 5
 # The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation. English was held back by
 # real dialogues; in Chinese more is held at the same share of batches that nothing was trained on.
-HARMLESS = {"en": (0.2, 0.03), "zh": (0.2, 0.045)}
-VERSION = "2.3"
+HARMLESS = {"en": (0.2, 0.029), "zh": (0.2, 0.045)}
+VERSION = "2.5"
 
 
 @dataclass(frozen=True)

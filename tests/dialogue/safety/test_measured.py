@@ -64,11 +64,13 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 @pytest.mark.parametrize(
     ("batch", "noticed", "held", "calm"),
     [
-        ("v", 0.76, 0.47, 0.05),
-        ("w", 0.90, 0.66, 0.10),
-        ("x", 0.93, 0.82, 0.05),
-        ("y", 0.90, 0.70, 0.05),
-        ("z", 0.92, 0.80, 0.05),
+        ("v", 0.81, 0.51, 0.05),
+        ("w", 0.92, 0.65, 0.10),
+        ("x", 0.93, 0.83, 0.05),
+        ("y", 0.90, 0.73, 0.05),
+        ("z", 0.93, 0.80, 0.05),
+        ("nn", 0.91, 0.65, 0.05),
+        ("oo", 0.82, 0.53, 0.08),
     ],
 )
 def test_grave_sentences_are_noticed_and_harmless_ones_pass(
@@ -89,10 +91,10 @@ def test_long_dark_messages_are_mostly_noticed_and_many_harmless_ones_held() -> 
     table = shares(labelled("ii"))
     show("batch ii", table)
     assert table["grave"][2] >= 0.94
-    assert table["grave"][3] >= 0.69
-    assert table["0"][3] <= 0.30
-    assert table["1"][3] <= 0.21
-    assert table["2"][3] <= 0.40
+    assert table["grave"][3] >= 0.77
+    assert table["0"][3] <= 0.27
+    assert table["1"][3] <= 0.20
+    assert table["2"][3] <= 0.36
 
 
 def replies(name: str) -> tuple[list[str], list[str]]:

@@ -21,7 +21,7 @@ from tests.people import Person
 
 pytestmark = pytest.mark.django_db
 
-LONG = "I keep thinking about it at night and cannot sleep"
+LONG = "My sister has not called since May and I cannot sleep"
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def test_flag_keeps_the_reply_as_it_was_shown(counsellor):
     assert response.json() == {"flag": shown}
     flag = Flag.objects.get()
     assert (flag.run.participation, flag.turn, flag.reason, flag.note) == (counsellor.row, 1, "empty_comfort", NOTE)
-    assert flag.reply == "What is it that comes back at night?"
+    assert flag.reply == "What happened in May?"
     assert flag.withdrawn_at is None
 
 

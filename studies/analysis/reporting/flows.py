@@ -77,7 +77,7 @@ def flow_figure(track: str, counts: Mapping[str, int]) -> Figure:
     drawn = boxes(counts)
     return figure(
         f"flow-{track}",
-        _("How far people came: {track}").format(track=track_name(track)),
+        _("Flow of people and conversations: {track}").format(track=track_name(track)),
         _(
             "The left side shows who continued. The right side shows who did not, and why. People who stopped after a "
             "rating are in the results with their data so far."

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 LEVEL = "95\u00a0%"
 SMALL = ("cost",)  # columns where a fourth decimal tells something
 _P = re.compile("p|p_.+|.+_p")  # columns
+MINUS = "\u2212"
 HUGE = 1e6  # as the upper bound of a variance of which next to nothing is known
 
 
@@ -18,18 +19,19 @@ def decimal(number: float, digits: int = 2) -> str:
     """Return a number as text with so many digits.
 
     It is a dash where the number is not known; no minus before what rounds to 0; a power of ten where digits are many.
+    A minus is the sign of typography, as wide as a plus.
     """
     if math.isnan(number):
         return "–"
     if abs(number) >= HUGE:
         return f"{number:.0e}"
     text = f"{number:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def with_sign(number: float, digits: int = 2) -> str:
     text = decimal(number, digits)
-    return f"+{text}" if number > 0 and float(text) != 0 else text
+    return f"+{text}" if number > 0 and text.strip("0.") else text
 
 
 def percent(share: float) -> str:
@@ -56,7 +58,7 @@ def p_alone(p: float) -> str:
 
 def in_column(column: str, number: float) -> str:
     """Return a number of a table of results as a cell."""
-    return p_alone(number) if _P.fullmatch(column) else f"{number:.{4 if column in SMALL else 3}f}"
+    return p_alone(number) if _P.fullmatch(column) else f"{number:.{4 if column in SMALL else 3}f}".replace("-", MINUS)
 
 
 def p_value(p: float) -> str:

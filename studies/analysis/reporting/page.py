@@ -27,7 +27,7 @@ FIRST = "summary"  # key of the section on the first screen
 MOST_ROWS = 40  # of a whole table; the file has all
 LONG = 24  # letters of a cell that may break
 WORDED = ("method", "test", "correction")  # columns of notes, or of texts that the catalogue has
-_NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[[-+\d.,e ]+\]|–[\d,]+)?\*{0,3}|–|<\.001")
+_NUMBER = re.compile(r"[−+]?[\d,.]+( %| \[[−+\d.,e ]+\]|–[\d,]+)?\*{0,3}|–|<\.001")
 
 
 def page(results: Results, sections: Sequence[Section], others: Mapping[str, str]) -> str:

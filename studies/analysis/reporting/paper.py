@@ -1,13 +1,15 @@
 """The exhibits for those who write: each as PDF, SVG, CSV and LaTeX, and a Quarto document that has them all."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import unescape
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.drawing import ONE, Figure
 from studies.analysis.reporting.excerpts import heads_of, without_repetition
+from studies.analysis.reporting.markup import Markup
 from studies.analysis.reporting.numbers import in_column
 from studies.analysis.reporting.parts import Excerpt, Exhibit, Section, join_sentences
 from studies.analysis.results import Results, to_csv
@@ -19,13 +21,16 @@ MANY_COLUMNS = 8  # fit into both
 PACKAGES = """% The preamble needs \\usepackage{graphicx,booktabs,tabularx}.
 % With Chinese text it needs xeCJK too, and is compiled by XeLaTeX.
 """
+LATEX_MARKS = {"strong": ("\\textbf{", "}"), "u": ("\\underline{", "}")}  # of the highest mean and the second
+MARKDOWN_MARKS = {"strong": ("**", "**"), "u": ("[", "]{.underline}")}
+_MARKED = re.compile(r"<(strong|u)>(.*)</\1>")
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$", "×": r"$\times$", "α": r"$\alpha$", "–": "--"},
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$@^])")
-_NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[.*\])?|–|<\.001|")
+_NUMBER = re.compile(r"[−+]?[\d,.]+( %| \[.*\])?|–|<\.001|")
 HEADER = """---
 title: "{title}"
 format:
@@ -89,20 +94,22 @@ def _latex_figure(figure: Figure) -> str:
 def _latex_table(excerpt: Excerpt) -> str:
     """Return a table for the packages booktabs and tabularx, whose heads over numbers run over several lines."""
     heads, rows, remark = _texts(excerpt)
-    numbers = [all(_NUMBER.fullmatch(row[place]) for row in rows) for place in range(len(heads))]
+    numbers = [all(_NUMBER.fullmatch(_without_mark(row[place])) for row in rows) for place in range(len(heads))]
     kind, width = ("tabularx", "{\\linewidth}") if any(numbers) else ("tabular", "")
     aligned = "".join(r">{\raggedleft\arraybackslash}X" if number else "l" for number in numbers)
     columns = [(max(head.split(), key=len, default=""), *cells) for head, *cells in zip(heads, *rows, strict=True)]
-    wide = "*" if sum(max(map(len, column)) + 2 for column in columns) > CHARACTERS else ""
+    wide = "*" if sum(max(len(_without_mark(cell)) for cell in column) + 2 for column in columns) > CHARACTERS else ""
+    small = ["\\footnotesize\\setlength{\\tabcolsep}{3pt}"] if len(heads) > MANY_COLUMNS else []
     return "\n".join(
         [
             f"\\begin{{table{wide}}}",
             "\\centering",
             f"\\caption{{{escape_latex(_join_titles(excerpt.caption, remark))}}}",
             f"\\label{{tab:{file_name(excerpt)}}}",
+            *small,
             f"\\begin{{{kind}}}{width}{{{aligned}}}",
             "\\toprule",
-            _latex_row(heads),
+            _latex_heads(heads, numbers),
             "\\midrule",
             *map(_latex_row, rows),
             "\\bottomrule",
@@ -113,12 +120,33 @@ def _latex_table(excerpt: Excerpt) -> str:
     )
 
 
+def _latex_heads(heads: Sequence[str], numbers: Sequence[bool]) -> str:
+    """Return the row of heads; where columns are many, those over numbers stand upright."""
+    if len(heads) <= MANY_COLUMNS:
+        return _latex_row(heads)
+    texts = zip(map(escape_latex, heads), numbers, strict=True)
+    turned = [rf"\rotatebox{{90}}{{{text}}}" if number else text for text, number in texts]
+    return f"{' & '.join(turned)} \\\\"
+
+
 def _latex_row(cells: Sequence[str]) -> str:
     return f"{' & '.join(map(escape_latex, cells))} \\\\"
 
 
 def escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    before, bare, after = _marked(text, LATEX_MARKS)
+    return before + "".join(_LATEX.get(sign, sign) for sign in bare) + after
+
+
+def _marked(text: str, marks: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
+    """Return a cell without its mark, between what marks it elsewhere."""
+    found = _MARKED.fullmatch(text) if isinstance(text, Markup) else None
+    before, after = marks[found[1]] if found else ("", "")
+    return before, unescape(found[2]) if found else text, after
+
+
+def _without_mark(text: str) -> str:
+    return _marked(text, LATEX_MARKS)[1]
 
 
 def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iterator[str]:
@@ -131,8 +159,7 @@ def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iter
             if isinstance(part, Figure):
                 yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#{_reference(exhibit)}}}\n"
             else:
-                key = exhibit.key if part is exhibit.part else f"{exhibit.key}-by-item"
-                yield from _markdown_table(part, key)
+                yield from _markdown_table(part, f" {{#{_reference(exhibit)}}}" if part is exhibit.part else "")
     limits = results.limits()
     if limits:
         yield f"# {_('Keep in mind')}\n"
@@ -145,16 +172,18 @@ def _reference(exhibit: Exhibit) -> str:
     return f"{'fig' if isinstance(exhibit.part, Figure) else 'tbl'}-{exhibit.key}"
 
 
-def _markdown_table(excerpt: Excerpt, key: str) -> Iterator[str]:
+def _markdown_table(excerpt: Excerpt, reference: str) -> Iterator[str]:
+    """Yield the lines of a table. Without a reference it has no number, like what stands beside an exhibit."""
     heads, rows, remark = _texts(excerpt)
     yield f"| {' | '.join(map(escape_markdown, heads))} |"
     yield f"|{'---|' * len(heads)}"
     yield from (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
-    yield f"\n: {escape_markdown(_join_titles(excerpt.caption, remark))} {{#tbl-{key}}}\n"
+    yield f"\n: {escape_markdown(_join_titles(excerpt.caption, remark))}{reference}\n"
 
 
 def escape_markdown(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", text.replace("\n", " "))
+    before, bare, after = _marked(text, MARKDOWN_MARKS)
+    return before + _MARKDOWN.sub(r"\\\1", bare.replace("\n", " ")) + after
 
 
 def _caption(figure: Figure) -> str:
@@ -180,4 +209,6 @@ def _texts(excerpt: Excerpt) -> tuple[list[str], list[list[str]], str]:
 def _text(column: str, value: object) -> str:
     if isinstance(value, float):
         return "" if pd.isna(value) else in_column(column, value)
+    if isinstance(value, str):
+        return value
     return "" if value is None or value is pd.NA else str(value)

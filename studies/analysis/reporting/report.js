@@ -10,14 +10,19 @@ function rowsOf(table) {
   return [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
 }
 
+// Other programs read no number behind the minus of typography.
+function plain(text) {
+  return text.replace(/−(?=\d)/g, "-");
+}
+
 function tabbed(rows) {
-  return rows.map((row) => row.map((text) => text.replace(/\s+/g, " ")).join("\t")).join("\n");
+  return rows.map((row) => row.map((text) => plain(text).replace(/\s+/g, " ")).join("\t")).join("\n");
 }
 
 function csv(rows) {
   const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const guarded = (text) => (/^'*[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
-  return rows.map((row) => row.map((text) => quoted(guarded(text))).join(",") + "\r\n").join("");
+  return rows.map((row) => row.map((text) => quoted(guarded(plain(text)))).join(",") + "\r\n").join("");
 }
 
 function latex(table, rows) {

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
@@ -25,9 +26,9 @@ from studies.analysis.results import Results
 
 R = ("pearson", "pearson_low", "pearson_high")
 READ: Mapping[str, Callable[[], str]] = {  # by EmoHarbor's strategies
-    "standard": lambda: _("nothing (standard)"),
+    "standard": lambda: _("nothing more (standard)"),
     "user_aware": lambda: _("the seeker's profile (user-aware)"),
-    "state_aware": lambda: _("the profile and the seeker's inner state after each turn (state-aware)"),
+    "state_aware": lambda: _("the profile with the seeker's inner state after each turn (state-aware)"),
 }
 
 
@@ -97,15 +98,15 @@ def _describe(whole: pd.DataFrame) -> Iterator[str]:
         )
         for row in records(whole)
     ]
-    yield _("Judges agree with {human} at {found}.").format(
-        human=raters_name(whole["human"].iloc[0]), found=join_names(found)
-    )
+    yield ngettext(
+        "The judge agrees with {human} at {found}.", "Judges agree with {human} at {found}.", whole["judge"].nunique()
+    ).format(human=raters_name(whole["human"].iloc[0]), found=join_names(found))
     yield _("Conversations: {n}; clusters (people or profiles): {clusters}.").format(
         n=span(whole["n"]), clusters=span(whole["clusters"])
     )
     read = [what() for strategy, what in READ.items() if strategy in set(whole["strategy"])]
     if len(read) > 1:
-        yield _("Beside the conversation, a judge reads {read}.").format(read="; ".join(read))
+        yield _("Beside the conversation, a judge reads {read}.").format(read=join_names(read))
 
 
 def _by_item(rows: pd.DataFrame, of: dict[str, str]) -> list[Excerpt]:

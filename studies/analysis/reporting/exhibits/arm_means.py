@@ -8,17 +8,28 @@ from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.language import gettext as _
 from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.reporting.board import NOT_DESCRIBED, board_of
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, TOGETHER, figure
 from studies.analysis.reporting.estimates import estimate_of, records
 from studies.analysis.reporting.main_rows import main_rows, whole_first, whole_rows
-from studies.analysis.reporting.naming import in_order, instrument_name, item_name, join_names, raters_name
-from studies.analysis.reporting.numbers import LEVEL, decimal, span, with_bounds
+from studies.analysis.reporting.naming import (
+    in_order,
+    instrument_name,
+    item_name,
+    join_names,
+    kind_of_seekers,
+    raters_name,
+)
+from studies.analysis.reporting.numbers import LEVEL, decimal, p_value, percent, span, with_bounds
 from studies.analysis.reporting.parts import Exhibit
 from studies.analysis.results import Results
+from studies.analysis.tables import survival
 from studies.analysis.tables.arms import pooled_rows
+from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
 
 MEAN = ("mean", "low", "high")
+LEFT_EARLY = ("walked_out", "early")
 
 
 def arm_means(results: Results) -> Exhibit | None:
@@ -38,7 +49,9 @@ def arm_means(results: Results) -> Exhibit | None:
         ),
         _by_item(rows, arms) if shows_items(rows) else _by_arm(whole_rows(rows)),
     )
-    return Exhibit("arms", _("The arms"), list(_describe(rows)), drawn, rows)
+    said = [*_describe(rows), *_describe_leaving(results.table("survival"))]
+    board = board_of(str(first["raters"]), rows, results, NOT_DESCRIBED)
+    return Exhibit("arms", _("The arms"), said, drawn, rows, [board])
 
 
 def _arms(rows: pd.DataFrame) -> int:
@@ -97,3 +110,28 @@ def _describe(rows: pd.DataFrame) -> Iterator[str]:
         yield _("Each mean rests on {clusters} clusters, so the intervals may be too narrow.").format(
             clusters=span(few)
         )
+
+
+def _describe_leaving(table: pd.DataFrame) -> Iterator[str]:
+    """Say what share of conversations with each kind of seekers was left early, by arm; nothing where none was."""
+    for (seekers, condition), rows in table.groupby(["seekers", "condition"]) if len(table) else ():
+        ends = rows[(rows["statistic"] == survival.INCIDENCE) & rows["end"].isin(LEFT_EARLY)]
+        last = ends[ends["turn"] == ends.groupby("arm")["turn"].transform("max")]
+        shares = last.groupby("arm")["estimate"].sum().sort_values(ascending=False, kind="stable")
+        left = shares[shares > 0]
+        if left.empty:
+            continue
+        said = [f"{arm} {percent(share)}" for arm, share in left.items()]
+        said += [_("no other arm")] if len(left) < len(shares) else []
+        yield _("Left early by {seekers}: {arms}{test}.").format(
+            seekers=kind_of_seekers(str(seekers), str(condition)), arms=join_names(said), test=_log_rank(rows)
+        )
+
+
+def _log_rank(rows: pd.DataFrame) -> str:
+    """Return the p of the test that detects most, with a semicolon before it; empty where none could be done."""
+    for statistic in (STRATIFIED, LOG_RANK):
+        tested = rows[(rows["statistic"] == statistic) & rows["p"].notna()]
+        if len(tested):
+            return _("; log-rank test of how long conversations stay open: {p}").format(p=p_value(tested["p"].iloc[0]))
+    return ""

@@ -20,7 +20,13 @@ def flow_of_people(results: Results) -> Exhibit | None:
     track, counts = found[0]
     table = results.table("flow")
     rows = table[table["track"] == track]
-    return Exhibit("flow", _("People"), list(_describe(counts)), flow_figure(track, counts), _rows_of_counts(rows))
+    return Exhibit(
+        "flow",
+        _("People and conversations"),
+        list(_describe(counts)),
+        flow_figure(track, counts),
+        _rows_of_counts(rows),
+    )
 
 
 def _rows_of_counts(rows: pd.DataFrame) -> pd.DataFrame:

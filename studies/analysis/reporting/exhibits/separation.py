@@ -16,7 +16,10 @@ from studies.analysis.reporting.parts import Excerpt, Exhibit
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
 
-SHOWN = ("users", "models", "msr", "msr_corrected", "mac", "f_repeated", "p_repeated", "kendall_w", "pairwise_share")
+SHOWN = (
+    *("users", "models", "msr", "msr_corrected", "mac", "f_oneway", "f_repeated", "p_repeated"),
+    *("kendall_w", "pairwise_share"),
+)
 
 
 def separation(results: Results) -> Exhibit | None:
@@ -74,8 +77,10 @@ def _discriminability(results: Results) -> Exhibit | None:
         frame,
         _(
             "MSR: variance between the arms over the variance within them, also without the part that noise adds; "
-            "MAC = MSR / (1 + MSR); F compares each person with themselves; pairs told apart: share of pairs of arms "
-            "that differ by Wilcoxon's test after Holm's correction."
+            "MAC = MSR / (1 + MSR); one-way F takes ratings as independent, with models − 1 and models × (users − 1) "
+            "degrees of freedom; repeated F compares each person with themselves, with models − 1 and "
+            "(models − 1) × (users − 1), which Greenhouse and Geisser's epsilon lowers for its p; pairs told apart: "
+            "share of pairs of arms that differ by Wilcoxon's test after Holm's correction."
         ),
     )
     return Exhibit("discriminability", _("Discriminability"), list(_told_apart(rows)), table, rows)

@@ -5,37 +5,31 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from dialogue.judges.roles import BY_CODE, SEEKER
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
-from studies.analysis.raters import read_group
+from studies.analysis.reporting.board import board, board_of, marks
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
 from studies.analysis.reporting.excerpts import excerpt, with_names
 from studies.analysis.reporting.exhibits.arm_means import arm_rows, shows_items
-from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.naming import (
-    group_name,
-    in_order,
-    item_name,
     join_names,
     kind_of_seekers,
     raters_name,
     scale_name,
     seekers_name,
 )
-from studies.analysis.reporting.numbers import LEVEL, decimal, span
+from studies.analysis.reporting.numbers import LEVEL, span
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, first_unfolded, join_sentences, prose
 from studies.analysis.reporting.sections.radar import radars
-from studies.analysis.reporting.study import REASONS, describe_arms
+from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import pooled_rows, single_rows
-from studies.analysis.tables.coverage import of_coverage
 from studies.analysis.tables.rater_effects import OWN
 
 SCALE = ["raters", "instrument", "moment"]
@@ -79,30 +73,28 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
         pooled, singles = pooled_rows(found), single_rows(found)
         of_items = pooled[pooled["item"] != ALL_ITEMS]
         rows, said = primary(of_items, results)
-        if rows is not of_items or not _is_in_main_part(raters, instrument, results):
+        is_shown = rows is of_items and _is_in_main_part(found, results)
+        if not is_shown:
             yield figure(
                 f"arms-{raters}-{instrument}-{moment}",
                 _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
                 join_sentences([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
                 dot_panels(_panels(rows, instrument), _("mean score")),
             )
-        caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
-        # The mixed model gives no mean over the items, and means of two kinds do not belong into one row.
-        shown = pooled if rows is of_items else rows
         known = describe_arms(results.export)
-        board = leaderboard(shown, instrument, known)
-        table = with_coverage(board, counts_of_scores(of_coverage(results.table("quality")), raters, rows))
-        yield Excerpt(f"means-{raters}-{instrument}", caption, table, _marks(table))
+        if not is_shown or len(known):  # the main part names no groups and models
+            # The mixed model gives no mean over the items, and means of two kinds do not belong into one row.
+            yield board_of(raters, pooled if rows is of_items else rows, results, known)
         if len(singles):
             yield from _singles(raters, instrument, moment, singles, known)
         if results.radar:
             yield from radars(raters, instrument, moment, rows, results.export)
 
 
-def _is_in_main_part(raters: str, instrument: str, results: Results) -> bool:
-    """Return whether the main part draws these means by item."""
+def _is_in_main_part(rows: pd.DataFrame, results: Results) -> bool:
+    """Return whether the main part shows the means of these raters on this questionnaire at this moment, by item."""
     shown = arm_rows(results)
-    return shows_items(shown) and (shown["raters"] == raters).all() and (shown["instrument"] == instrument).all()
+    return shows_items(shown) and bool((shown[SCALE].iloc[0] == rows[SCALE].iloc[0]).all())
 
 
 def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
@@ -164,79 +156,19 @@ def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame, know
     tables = []
     for key, of_part in rows.groupby(varied):
         part = with_names(pd.DataFrame([dict(zip(varied, key, strict=True))]))
-        board = leaderboard(of_part, instrument, known)
-        tables.append(board.assign(**{name: _part_name(part[name].iloc[0]) for name in varied}))
+        means = board(of_part, instrument, known)
+        tables.append(means.assign(**{name: _part_name(part[name].iloc[0]) for name in varied}))
     table = pd.concat(tables, ignore_index=True).fillna("–")
     names = [*varied, *(name for name in table.columns if name not in varied)]
     caption = _("Means of the arms as rated by {raters} ({scale}), by judge, seekers, condition and language").format(
         raters=raters_name(raters), scale=scale_name(instrument, moment)
     )
-    board = Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], _marks(table))
-    yield Folded(_("By judge, seekers, condition and language"), [board])
+    boards = Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], marks(table))
+    yield Folded(_("By judge, seekers, condition and language"), [boards])
 
 
 def _part_name(name: str) -> str:
     return _("all") if name == POOLED else name
-
-
-def _marks(board: pd.DataFrame) -> str:
-    said = [_("Bold: the highest mean; underlined: the second.")]
-    if "model" in board and board["model"].astype(str).str.endswith(REASONS).any():
-        said.append(_("{mark}: a model that reasons before it answers.").format(mark=REASONS))
-    return join_sentences(said)
-
-
-def leaderboard(rows: pd.DataFrame, instrument: str, known: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per arm with its means, their number, and in each item marks at the highest and the second.
-
-    `known` has the `group` and `model` of arms; the rows are sorted by group, in the study's order.
-    """
-    means = rows.pivot(index="arm", columns="item", values="mean")
-    wide = means[in_order(instrument, means.columns)].apply(_mark_best).join(rows.groupby("arm")["n"].agg(span))
-    wide = wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
-    return _with_models(wide, known)
-
-
-def _with_models(wide: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the arms' groups and models, where any is known, in front of their means."""
-    found = known.reindex(wide["arm"].astype(str)).fillna("")
-    places = {group: place for place, group in enumerate(dict.fromkeys(known["group"]), 1)}
-    wide = wide.assign(group=found["group"].map(group_name).to_numpy(), model=found["model"].to_numpy())
-    wide = wide.iloc[found["group"].map(places).fillna(len(places) + 1).argsort(kind="stable").to_numpy()]
-    front = [name for name in ("group", "arm", "model") if (wide[name] != "").any()]
-    return wide[front + [name for name in wide.columns if name not in ("group", "arm", "model")]]
-
-
-def _mark_best(means: "pd.Series[float]") -> "pd.Series[str]":
-    texts = [decimal(mean) for mean in means]
-    known = {text: float(text) for text in texts if text != "–"}
-    highest = sorted(set(known.values()), reverse=True)[:2] if len(texts) > 1 else []
-    marks = dict(zip(highest, ("strong", "u"), strict=False))
-    marked = [tag(marks[known[text]], text) if known.get(text) in marks else text for text in texts]
-    return pd.Series(marked, means.index, object)
-
-
-def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
-    """Return, by arm, how many scores of the items in `of` these raters gave, and of how many that they were asked for.
-
-    Where items differ, the lowest and the highest. Empty where nothing is missing.
-    """
-    group, others = read_group(raters), set(BY_CODE) - {SEEKER.code}
-    columns = ["strategy", "role", "raters", "statistic", "arm", *ITEM, "estimate", "n"]
-    rows = coverage.reindex(columns=columns).merge(of[ITEM].drop_duplicates().astype(str), on=ITEM)
-    in_role = rows["role"].map(lambda role: role if role in others else "") == group.role
-    of_judges = (rows["statistic"] == "missing_share") & (rows["strategy"] == group.strategy) & in_role
-    of_people = (rows["statistic"] == "skipped_share") & (rows["raters"] == group.kind)
-    asked = rows[of_judges if group.is_of_judges else of_people]
-    asked = asked.assign(scored=(asked["n"] * (1 - asked["estimate"])).astype(float).round())
-    return asked.groupby(["arm", "item"])[["scored", "n"]].sum().groupby("arm").agg(span)
-
-
-def with_coverage(wide: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    if found.empty:
-        return wide
-    said = {str(arm): f"{scored} / {asked}" for arm, scored, asked in found.itertuples()}
-    return wide.assign(**{_("scored / requested"): wide["arm"].map(said).fillna("–")})
 
 
 def _differences(table: pd.DataFrame) -> Iterator[Part]:

@@ -14,6 +14,7 @@ from studies.analysis.language import speaking
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.drawing import Figure, style
+from studies.analysis.reporting.exhibits.arm_means import arm_means
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.sections.arms import arms, primary
 from studies.analysis.reporting.sections.coverage import sensitivity
@@ -41,6 +42,19 @@ def computed(folder: Path, *names: str) -> Results:
 def parts_of(section: Section | None, kind: type) -> list[Any]:
     assert section is not None
     return [part for part in section.parts if isinstance(part, kind)]
+
+
+def board_in_main_part(results: Results) -> Excerpt:
+    with style():
+        exhibit = arm_means(results)
+    assert exhibit is not None
+    (board,) = exhibit.beside
+    return board
+
+
+def boards_in_supplement(results: Results) -> list[Excerpt]:
+    with style():
+        return [part for part in parts_of(arms(results), Excerpt) if part.name.startswith("means-")]
 
 
 def text_of(parts: Iterable[Part]) -> str:
@@ -210,9 +224,10 @@ def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tm
     results = computed(write_export(tmp_path / "export", ratings), "arms")
     with style():
         section = arms(results)
-    tables = {part.name: part for part in parts_of(section, Excerpt)}
-    tables |= {part.name: part for folded in parts_of(section, Folded) for part in folded.parts}
-    board = tables["means-judge:standard-ten"].frame.set_index("arm")
+    tables = {part.name: part for folded in parts_of(section, Folded) for part in folded.parts}
+    board = board_in_main_part(results).frame.set_index("arm")
+    assert [*board] == ["All items", "care", "clear", "n"]
+    assert boards_in_supplement(results) == []
     assert board.loc["a", "care"] == "<strong>4.50</strong>"
     assert board.loc["b", "All items"] == "<u>3.00</u>"
     assert board.loc["c", "All items"] == "2.00"
@@ -231,9 +246,9 @@ def test_arms_that_the_manifest_describes_oddly_are_shown_by_their_keys(tmp_path
     ]
     export = write_export(tmp_path / "export", ratings)
     (export / "manifest.json").write_text(json.dumps({"arms": arms_in_manifest}), encoding="utf-8")
-    with style():
-        board = next(part for part in parts_of(arms(computed(export, "arms")), Excerpt))
-    assert board.frame["arm"].tolist() == ["a", "b"]
+    results = computed(export, "arms")
+    for board in (board_in_main_part(results), *boards_in_supplement(results)):
+        assert board.frame["arm"].tolist() == ["a", "b"]
 
 
 def test_arms_stand_with_their_models_by_group_and_reasoning_ones_are_marked(tmp_path: Path) -> None:
@@ -251,8 +266,8 @@ def test_arms_stand_with_their_models_by_group_and_reasoning_ones_are_marked(tmp
     ]
     (export / "manifest.json").write_text(json.dumps({"arms": described}), encoding="utf-8")
     results = computed(export, "arms")
-    with style():
-        board = next(part for part in parts_of(arms(results), Excerpt) if part.name.startswith("means-"))
+    assert board_in_main_part(results).frame["arm"].tolist() == ["a", "b", "c", "z"]  # by their means
+    (board,) = boards_in_supplement(results)
     told = board.frame[["group", "arm", "model"]].to_numpy().tolist()
     assert told == [
         ["open weights", "b", "Model B †"],
@@ -261,6 +276,6 @@ def test_arms_stand_with_their_models_by_group_and_reasoning_ones_are_marked(tmp
         ["", "z", ""],
     ]
     assert "†: a model that reasons" in board.remark
-    with speaking("zh"), style():
-        board = next(part for part in parts_of(arms(results), Excerpt) if part.name.startswith("means-"))
+    with speaking("zh"):
+        (board,) = boards_in_supplement(results)
     assert board.frame["model"].tolist() == ["Model B †", "模型丙", "a-1", ""]

@@ -53,7 +53,7 @@ def test_latex_is_escaped_and_aligned(report: Page) -> None:
         r"arm\_key & r & says \\",
         r"\midrule",
         r'A \& B\_1 & 0.250 & 50 \% of "them" \\',
-        r"=1+1 & -0.500 & a, b \\",
+        r"=1+1 & $-$0.500 & a, b \\",
         r"\bottomrule",
         r"\end{tabular}",
     ]

@@ -111,7 +111,7 @@ def test_the_remark_stands_below_its_table(folder: Path) -> None:
 
 
 def test_only_a_long_name_may_break(folder: Path) -> None:
-    table = Excerpt("mine", "A table", pd.DataFrame({"a": ["x" * 25, "x" * 24, "0.57 [-0.35, 1e+07]"]}))
+    table = Excerpt("mine", "A table", pd.DataFrame({"a": ["x" * 25, "x" * 24, "0.57 [−0.35, 1e+07]"]}))
     html = page(results_of(folder), [Section("s", "S", [table])], {})
     cells = f'<td class="long">{"x" * 25}</td></tr><tr><td>{"x" * 24}</td></tr><tr><td class="number bounded">0.57 '
     assert cells in html

@@ -17,6 +17,7 @@ from studies.analysis.reporting.excerpts import without_repetition
 from studies.analysis.reporting.exhibits import exhibits_of
 from studies.analysis.reporting.exhibits.card import card
 from studies.analysis.reporting.exhibits.strategy_gain import gain_rows, gains_in_words
+from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.paper import escape_latex, escape_markdown, paper_of
 from studies.analysis.reporting.parts import Excerpt, Exhibit, Section
@@ -52,6 +53,16 @@ TESTS = [
     *(compared("standard", "user_aware", 0.2, 0.03, item) for item in ITEMS),
 ]
 ARMS = [rated(arm, mean, item) for arm, mean in (("amber", 2.0), ("birch", 4.0), ("cedar", 3.0)) for item in ITEMS]
+
+
+HEADS = ["judge", "strategy", *(f"appropriateness {number} (personalization)" for number in range(11))]
+WIDE = pd.DataFrame([["gpt-5-mini", "state-aware", *["−0.15"] * 11]] * 15, columns=HEADS)
+MANY_COLUMNS = Section("wide", "W", [], exhibit=Exhibit("wide", "W", [], Excerpt("wide", "By item", WIDE), WIDE))
+
+
+def left(arm: str, share: float, end: str, turn: int) -> dict[str, Any]:
+    of = {"arm": arm, "condition": "average", "seekers": "simulated", "statistic": "incidence"}
+    return of | {"end": end, "turn": turn, "estimate": share}
 
 
 @pytest.fixture
@@ -191,7 +202,7 @@ def test_a_table_that_is_too_wide_for_a_page_is_turned(results: Results) -> None
 @pytest.mark.parametrize("options", ["", "twocolumn"])
 def test_exhibits_fit_into_a_page_of_latex(results: Results, tmp_path: Path, options: str) -> None:
     with style():
-        files = paper_of(sections_of(results), results, "A study")
+        files = paper_of([*sections_of(results), MANY_COLUMNS], results, "A study")
     for name, content in files.items():
         (tmp_path / Path(name).name).write_bytes(content)
     inputs = "\n".join(f"\\input{{{path.name}}}" for path in sorted(tmp_path.glob("*.tex")))
@@ -205,6 +216,35 @@ def test_exhibits_fit_into_a_page_of_latex(results: Results, tmp_path: Path, opt
     too_wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout)]
     assert [points for points in too_wide if points > 5] == []
     assert "Float too large" not in done.stdout
+
+
+def test_the_arms_that_were_left_early_are_named_with_the_test_that_detects_most(tmp_path: Path) -> None:
+    tested = {"arm": "*", "condition": "average", "seekers": "simulated"}
+    rows = [
+        *(left("amber", share, "walked_out", turn) for turn, share in ((3, 0.2), (5, 0.5))),
+        left("amber", 0.1, "early", 5),
+        left("birch", 0.25, "walked_out", 4),
+        left("cedar", 0.75, "satisfied", 5),
+        left("cedar", 0.0, "early", 5),
+        tested | {"statistic": "log_rank", "p": 0.4},
+        tested | {"statistic": "log_rank_stratified", "p": 0.012},
+    ]
+    folder = write_export(tmp_path / "export", six_people())
+    with style():
+        (arms,) = exhibits_of(results_of(folder, arms=ARMS, survival=rows))
+        (untested,) = exhibits_of(results_of(folder, arms=ARMS, survival=rows[:3]))
+    assert arms.said[-1] == (
+        "Left early by simulated seekers, average: amber 60 %, birch 25 % and no other arm; log-rank test of how long "
+        "conversations stay open: p = .012."
+    )
+    assert untested.said[-1] == "Left early by simulated seekers, average: amber 60 %."
+
+
+def test_the_highest_means_are_marked_in_files_for_papers_too() -> None:
+    first, second = tag("strong", "3.9 & 4"), tag("u", "3.75")
+    assert (escape_latex(first), escape_latex(second)) == (r"\textbf{3.9 \& 4}", r"\underline{3.75}")
+    assert (escape_markdown(first), escape_markdown(second)) == ("**3.9 & 4**", "[3.75]{.underline}")
+    assert escape_latex("<u>3</u>") == r"\textless{}u\textgreater{}3\textless{}/u\textgreater{}"
 
 
 def test_a_study_without_an_exhibit_has_no_paper(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_figure_has_its_fonts_as_true_type(make: Callable[[], Canvas]) -> None
         (two_series, {"standard", "user-aware", "amber"}),
         (course, {"turn", "●", "□", "9", "3", "amber", "share"}),
         (scattered, {"care  n 4", "people", "judge"}),
-        (differences, {"care", "0.00 (-1.96 … 1.96)", "mean", "difference"}),
+        (differences, {"care", "0.00 (−1.96 … 1.96)", "mean", "difference"}),
         (flow, {"began: 9", "withdrew: 2", "finished: 7"}),
     ],
 )

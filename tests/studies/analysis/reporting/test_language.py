@@ -55,10 +55,10 @@ def test_names_are_listed_and_the_rest_counted() -> None:
     [
         (decimal(-0.001), "0.00"),
         (decimal(float("nan")), "–"),
-        (decimal(-1.236), "-1.24"),
+        (decimal(-1.236), "−1.24"),
         (with_sign(0.5), "+0.50"),
         (with_sign(0.001), "0.00"),
-        (bounds(-0.1, 0.25), "[-0.10, 0.25]"),
+        (bounds(-0.1, 0.25), "[−0.10, 0.25]"),
         (bounds(float("nan"), 1), ""),
         (p_value(0.0342), "p = .034"),
         (p_value(0.0001), "p < .001"),

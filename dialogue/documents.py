@@ -114,7 +114,7 @@ def _syntax_fault(text: str, error: ValueError) -> Fault:
         return Fault(_("line %(number)s", number=line) if line else "", _("a number is too long"))
     place = re.search(r"\(at line (\d+)", str(error))
     line = int(place[1]) if place else len(text.splitlines())
-    return Fault(_("line %(number)s", number=line), _("no TOML: %(error)s", error=error))
+    return Fault(_("line %(number)s", number=line), _("not valid TOML: %(error)s", error=error))
 
 
 class Repeating(dict[str, Any]):
@@ -130,7 +130,7 @@ def parse_json(text: str, file: object) -> Any:
     except RecursionError as error:
         raise DocumentError(file, [Fault("", _("is nested too deeply"))]) from error
     except json.JSONDecodeError as error:
-        raise DocumentError(file, [Fault("", _("no JSON: %(error)s", error=error))]) from error
+        raise DocumentError(file, [Fault("", _("not valid JSON: %(error)s", error=error))]) from error
     except ValueError as error:
         raise DocumentError(file, [Fault("", _("a number is too long"))]) from error
 

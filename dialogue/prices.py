@@ -167,9 +167,9 @@ def _document(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise PriceFileError(path, ["is not UTF-8: save it so"]) from error
     except tomllib.TOMLDecodeError as error:
-        raise PriceFileError(path, [f"no TOML: {error}"]) from error
+        raise PriceFileError(path, [f"not valid TOML: {error}"]) from error
     except (ValueError, RecursionError) as error:
-        raise PriceFileError(path, ["no TOML: a number is too long, or tables are nested too deeply"]) from error
+        raise PriceFileError(path, ["not valid TOML: a number is too long, or tables are nested too deeply"]) from error
 
 
 def _version(document: Mapping[str, Any], faults: list[str]) -> str:

@@ -148,7 +148,7 @@ def find_faults(name: str, text: str) -> Iterator[str]:
     known = placeholders_of(name)
     for found in dict.fromkeys(PLACEHOLDER.findall(text)):
         if found not in known:
-            said = _("{%(name)s} is no placeholder of this prompt", name=found)
+            said = _("{%(name)s} is not a placeholder of this prompt", name=found)
             yield f"{said}{suggestion(found, known) or '.'} {_list_known(known)}"
     if name in WITH_FORM:
         form = next((line for line in text.splitlines() if line.startswith(FORM)), "")

@@ -119,7 +119,10 @@ def check_variable(text: str) -> str:
         raise ValueError(_("must be the name of an environment variable (capitals, digits, _), never the key"))
     if is_own(text):
         raise ValueError(
-            _("is a secret of emostudy's own and is sent to nobody: name the variable of the provider's key")
+            _(
+                "is one of emostudy's own secrets and is never sent to anybody: name the variable with the "
+                "provider's key"
+            )
         )
     if text and not is_listed(text):
         raise ValueError(_("is none of the variables that this server lets a study name (MODEL_KEYS): ask its admin"))

@@ -86,7 +86,7 @@ def go_back(request: HttpRequest, question: Question, done: str) -> HttpResponse
     if done:
         messages.success(request, done)
     else:
-        messages.info(request, _("Nothing was changed: it was so already, or it is not possible now."))
+        messages.info(request, _("Nothing was changed. It was already done, or it is not possible now."))
     return redirect(question.back)
 
 
@@ -101,7 +101,7 @@ def pause_arm(request: HttpRequest, study: Study, arm: str) -> HttpResponse:
         consequences=[
             _("People whose arms have not been drawn yet do not get it."),
             _("People who have it in their order still meet it, so that their comparisons stay whole."),
-            _("You can resume it at any time. Who paused it and why is kept."),
+            _("You can resume it at any time. Your name and your reason are kept."),
         ],
         button=_("Pause the arm"),
         back=reverse("research-study", args=[study.key]),
@@ -115,7 +115,7 @@ def pause_arm(request: HttpRequest, study: Study, arm: str) -> HttpResponse:
 def resume_arm(request: HttpRequest, study: Study, arm: str) -> HttpResponse:
     question = Question(
         title=_("Resume the arm %(arm)s?") % {"arm": arm},
-        consequences=[_("From now on, new orders include it again. Who resumed it and why is kept.")],
+        consequences=[_("From now on, new orders include it again. Your name and your reason are kept.")],
         button=_("Resume the arm"),
         back=reverse("research-study", args=[study.key]),
         warning=warn_of_stopping_rule(study, arm),
@@ -164,7 +164,7 @@ def mark_invalid(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         consequences=[
             _("Analyses leave it out, with all its ratings. It stays in exports with valid = false."),
             _("The person's pay, code and other conversations are not affected."),
-            _("You can count it again. Who left it out and why is kept. Decide without looking at its ratings."),
+            _("You can count it again. Your name and your reason are kept. Decide without looking at its ratings."),
         ],
         button=_("Leave it out"),
         back=reverse("research-conversation", args=[study.key, code]),

@@ -215,7 +215,9 @@ def draw_label(draw: Draw) -> str:
     unknown = [labels.word(labels.STRATA, factor) for factor in told if draw.strata[factor]["level"] is None]
     if not unknown:
         return _("Arms drawn")
-    return _("Arms drawn. Unknown then, so not balanced: %(factors)s") % {"factors": ", ".join(unknown)}
+    return _("Arms drawn. Not balanced by these factors, because they were unknown: %(factors)s") % {
+        "factors": ", ".join(unknown)
+    }
 
 
 def response_label(response: Response) -> str:

@@ -50,11 +50,11 @@ ABOUT = {
         "How many people you need to detect a difference of this size when the same people use two arms."
     ),
     "dependent": gettext_lazy(
-        "Two judges or strategies score the same conversations as people do. How likely a study of this size is to "
-        "find that one of them agrees better with people."
+        "How likely a study of this size is to find that one of two judges or strategies agrees better with people. "
+        "Both score the same conversations as people do."
     ),
     "discrimination": gettext_lazy(
-        "All these people talk with every model. Which share of the pairs of models a study of this size tells apart."
+        "What share of the pairs of models a study of this size tells apart. All these people talk with every model."
     ),
 }
 ASKED = {

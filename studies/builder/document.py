@@ -25,7 +25,7 @@ class StudyDocument:
         try:
             self._toml: TOMLDocument = tomlkit.parse(text)
         except TOMLKitError as error:
-            raise DocumentError(NAME, [Fault("", f"no TOML: {error}")]) from error
+            raise DocumentError(NAME, [Fault("", f"not valid TOML: {error}")]) from error
 
     @property
     def text(self) -> str:

@@ -45,14 +45,14 @@ TITLES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "safety.oncall": (_("On call"), _("Whom an alarm reaches, in this order.")),
     "safety.second_line": (_("Second safety check"), _("A model that reads each message beside the built-in screen.")),
     "safety.stopping_rules": (_("Stopping rules"), _("What pauses an arm by itself.")),
-    "payment": (_("Payment"), _("What people are paid, and when they leave early.")),
+    "payment": (_("Payment"), _("What people are paid, and what they get if they leave early.")),
     "retention": (_("Retention"), _("Until when people can have their data deleted, and how long data are kept.")),
     "judges": (_("Judges"), _("Models that answer the rating scales.")),
     "seeker": (_("Simulated seekers"), _("The model that plays seekers.")),
     "evaluator": (_("Evaluator"), _("The model that rates for simulated seekers; by default the one that plays them.")),
     "role_play": (_("Role cards"), _("The seekers that counsellors play.")),
     "alt_test": (_("Alternative annotator test"), _("How far a judge may be behind people and still pass.")),
-    "primary": (_("Primary contrasts"), _("What you declare that you will compare, before you see data.")),
+    "primary": (_("Primary contrasts"), _("The comparisons that you declare before you see data.")),
     PROMPTS: (_("Prompts and files"), _("Your own texts for models, and files of role cards.")),
 }
 # What a row of a list is called, beside its number: the first of these keys that it has.

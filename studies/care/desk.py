@@ -73,7 +73,7 @@ def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
 # What an act of kind "answered" or "reviewed" keeps, in words.
 ANSWER_WORDS = {
     **dict(RiskEvent.SafeAnswer.choices),
-    "role": gettext_lazy("The words were the role's"),
+    "role": gettext_lazy("The words were part of the role"),
     "me": gettext_lazy("The words were their own"),
     "continues": gettext_lazy("Safe for today, and continues"),
     "follow_up": gettext_lazy("Would like somebody to write"),

@@ -92,6 +92,6 @@ def text_of(request: HttpRequest, title: str, invitation: Invitation, roles: Ite
     told = _("%(by)s gives you access to the study “%(title)s” on emostudy. Your role: %(roles)s.") % facts
     if invitation.user.has_usable_password():
         return f"{told}\n\n{_('Sign in as %(name)s:') % facts}\n{invitation.link}\n"
-    choose = _("Choose a password with this link. It serves once, for %(days)s days:") % facts
+    choose = _("Choose a password with this link. You can use it once, within %(days)s days:") % facts
     after = _("Your user name is %(name)s. If you do not expect this mail, ignore it.") % facts
     return f"{told}\n\n{choose}\n{invitation.link}\n\n{after}\n"

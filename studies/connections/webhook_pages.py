@@ -75,7 +75,7 @@ def webhooks_page(
 @study_page
 def stop(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     stop_webhook(get_object_or_404(study.webhooks, pk=number))
-    messages.success(request, _("The webhook is stopped. It is told of nothing any more."))
+    messages.success(request, _("The webhook is stopped. It gets no more requests."))
     return redirect("research-webhooks", study.key)
 
 

@@ -137,7 +137,7 @@ def _opening_faults(spec: StudySpec) -> Iterator[Rule]:
         if names_itself(text, names):
             yield (
                 ("chat", "opening", language),
-                _("names an arm, a model or its maker as the one that speaks: leave the name out"),
+                _("introduces the supporter by the name of an arm, a model or its maker: leave the name out"),
             )
 
 
@@ -148,7 +148,7 @@ def _step_faults(spec: StudySpec) -> Iterator[Rule]:
         if step.kind == "consent" and spec.consent and step.instrument not in ("", spec.consent.instrument):
             yield (
                 ("steps", number, "instrument"),
-                _('is not that of [consent], "%(instrument)s"', instrument=spec.consent.instrument),
+                _('differs from the instrument of [consent], "%(instrument)s"', instrument=spec.consent.instrument),
             )
     for number, step in enumerate(spec.steps):
         yield from _reviewer_step_faults(number, step)
@@ -173,7 +173,7 @@ def _reviewer_step_faults(number: int, step: StepSpec) -> Iterator[Rule]:
     if step.track == REVIEWER and step.kind and step.kind not in FOR_REVIEWERS:
         yield ("steps", number, "kind"), _("reviewers have no %(kind)s step", kind=step.kind)
     if step.kind == "pairs" and step.instrument:
-        yield ("steps", number, "instrument"), _("the questions about pairs are those of their plan (plan_pairs)")
+        yield ("steps", number, "instrument"), _("must be empty: the plan (plan_pairs) sets the questions about pairs")
 
 
 def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Rule]:
@@ -244,14 +244,17 @@ def _guessed_arm_faults(spec: StudySpec) -> Iterator[Rule]:
         if arm.key == CANNOT_TELL:
             yield ("arms", number, "key"), _('"%(word)s" is an answer to the blinding question', word=CANNOT_TELL)
         if arm.key and arm.key in arm.title.values():
-            yield ("arms", number, "title"), _("is missing or the arm's key; the blinding question shows the titles")
+            yield (
+                ("arms", number, "title"),
+                _("is missing or the same as the arm's key; the blinding question shows the titles"),
+            )
         for other, earlier in enumerate(spec.arms[:number]):
             if shared := ", ".join(_languages_of_one_title(earlier, arm, spec.languages)):
                 named = place_of(("arms", other))
                 yield (
                     ("arms", number, "title"),
                     _(
-                        "is that of %(place)s too (%(languages)s): a guess could mean either",
+                        "is also the title of %(place)s (%(languages)s), so a guess could mean either",
                         place=named,
                         languages=shared,
                     ),
@@ -299,7 +302,7 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
         yield (
             ("display", "timings"),
             _(
-                'the consent form "%(instrument)s" does not tell of them (%(flag)s)',
+                'the consent form "%(instrument)s" does not mention timings (%(flag)s)',
                 instrument=consent.instrument,
                 flag=TIMINGS,
             ),

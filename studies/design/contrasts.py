@@ -105,7 +105,7 @@ class Resolver:
     def contrast(self) -> ContrastSpec | None:
         """Return the contrast; None where it cannot be told what is compared."""
         if bool(self.one.strategies) == bool(self.one.arms):
-            self.faults.append((("strategies",), _("give strategies or arms, one of them")))
+            self.faults.append((("strategies",), _("give either strategies or arms")))
             return None
         kind = "arms" if self.one.arms else "strategies"
         for other, keys in WHOM.items():
@@ -160,7 +160,7 @@ class Resolver:
         known = [judge.key for judge in self.spec.judges]
         judge = self.one.judge or (known[0] if len(known) == 1 else "")
         if not known:
-            self.faults.append((("judge",), _("the study has none: strategies are a judge's")))
+            self.faults.append((("judge",), _("the study has no judge, and only judges have strategies")))
         elif not judge:
             self.faults.append((("judge",), _("is missing: there are %(known)s", known=", ".join(known))))
         elif judge not in known:
@@ -178,7 +178,7 @@ class Resolver:
         having = [one for one, keys in items.items() if item in keys]
         known = [key for keys in items.values() for key in keys if key]
         if not items:
-            self.faults.append((("moment",), _("the study asks these raters for nothing then")))
+            self.faults.append((("moment",), _("the study does not ask these raters for ratings at this moment")))
         elif item and not having:
             self.faults.append((("item",), _('unknown item "%(item)s"', item=item) + suggestion(item, known)))
         elif item and len(having) > 1:

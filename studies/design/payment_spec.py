@@ -28,7 +28,8 @@ class PaymentSpec:
 
     currency: Annotated[str, AfterValidator(check_currency), about("Three capital letters (ISO 4217).", "EUR")]
     per_hour: Annotated[
-        Number | None, about("Paid for each hour spent on the study, to the started minute.", 12.5, gt=0, le=MOST)
+        Number | None,
+        about("Paid for each hour spent on the study. A started minute counts in full.", 12.5, gt=0, le=MOST),
     ] = None
     amount: Annotated[Number | None, about("Paid for the whole study.", 10.0, gt=0, le=MOST)] = None
     most_minutes: Annotated[
@@ -40,8 +41,8 @@ class PaymentSpec:
     withdrawn: Annotated[
         Literal["full", "part", "none"],
         about(
-            "People who leave early or are timed out get the whole amount, the part of it for the steps that they did, "
-            "or nothing. With `per_hour`, `full` and `part` both pay their minutes.",
+            "People who leave early or are timed out get the whole amount, the part of it for the steps that they "
+            "did, or nothing. With `per_hour`, both `full` and `part` pay for the minutes spent.",
             "full",
         ),
     ] = "part"

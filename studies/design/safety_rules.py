@@ -46,7 +46,7 @@ def get_time_zones() -> frozenset[str]:
 def check_time_zone(text: str) -> str:
     """Return `text` where it names a time zone of the IANA list."""
     if text not in get_time_zones():
-        raise ValueError(_('"%(text)s" is no time zone, as Europe/Berlin is', text=text))
+        raise ValueError(_('"%(text)s" is not a time zone: write one such as Europe/Berlin', text=text))
     return text
 
 
@@ -136,7 +136,9 @@ class SafetyRules:
     ask_where: Annotated[Truth, about('Offer "tell us where you are" to somebody who is not safe.', True)] = False
     worse_by: Annotated[
         Whole | None,
-        about("Points of mood lost over a conversation that count as much worse.", 20, ge=1, le=100),
+        about(
+            "How many points a person's mood must fall over a conversation to count as much worse.", 20, ge=1, le=100
+        ),
     ] = None
     serious_report_hours: Annotated[
         Whole, about("Hours until a serious adverse event must have been reported.", 24, ge=1, le=24 * 90)

@@ -129,8 +129,8 @@ class StepSpec:
     instrument: Annotated[
         Instrument,
         about(
-            "The instrument of a questionnaire. Other kinds have a usual one: "
-            "`training` the comprehension_check, `blinding` its own, `interview` the interview_guide.",
+            "The instrument of a questionnaire. Other kinds have a default: `training` uses comprehension_check, "
+            "`blinding` its own, and `interview` interview_guide.",
             "screening",
         ),
     ] = ""
@@ -356,8 +356,8 @@ class OrderSpec:
     severity: Annotated[
         Line,
         about(
-            "With `severity` among the strata: the item or scale that tells it, as INSTRUMENT.KEY. A minus sign in "
-            "front means that low values are severe. By default `-screening.issue_bearable`.",
+            "With `severity` among the strata: the item or scale that measures it, as INSTRUMENT.KEY. A minus sign "
+            "in front means that low values are severe. By default `-screening.issue_bearable`.",
             "-screening.issue_bearable",
         ),
     ] = ""
@@ -374,8 +374,8 @@ class OrderSpec:
     participants: Annotated[
         Whole | None,
         about(
-            "Number of participants who are to complete the study. While so many have completed it or are under way, "
-            "nobody new can begin. By default there is no limit.",
+            "Number of participants who are to complete the study. When this many have completed it or are under "
+            "way, nobody new can start. By default there is no limit.",
             200,
             ge=1,
             le=MOST_PARTICIPANTS,

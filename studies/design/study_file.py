@@ -272,7 +272,7 @@ class JudgeFile(ModelFile):
         """Return what does not go together."""
         yield from super().broken_rules(_around)
         if self.structured and RESPONSE_FORMAT in self.extra:
-            yield ("extra", RESPONSE_FORMAT), _("is what structured = true sets: leave out one of them")
+            yield ("extra", RESPONSE_FORMAT), _("is already set by structured = true: leave out one of them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +308,7 @@ class DisplayFile(TypedDict, total=False):
     first_piece_seconds: Annotated[
         Number,
         about(
-            "Every reply begins at least so many seconds after the message, so that speed does not betray an arm.",
+            "Every reply begins at least this many seconds after the message, so that speed does not reveal an arm.",
             2.0,
             ge=0,
             le=LONGEST_FLOOR,

@@ -230,7 +230,9 @@ class Builder:
                 self.fault((*where, number, by), _("is missing"))
             elif value in values[:number]:
                 earlier = place_of((*where, values.index(value)))
-                self.fault((*where, number, by), _('"%(value)s" is that of %(place)s too', value=value, place=earlier))
+                self.fault(
+                    (*where, number, by), _('"%(value)s" is already used at %(place)s', value=value, place=earlier)
+                )
         if kind == "single" and not options:
             self.fault(where, _("is empty: a single choice needs options"))
         if one.answer is not None and one.answer not in values:
@@ -289,7 +291,7 @@ class Builder:
         for place, item in items.items():
             if item.key and places.setdefault(item.key, place) != place:
                 where = place_of(places[item.key])
-                self.fault((*place, "id"), _('"%(value)s" is that of %(place)s too', value=item.key, place=where))
+                self.fault((*place, "id"), _('"%(value)s" is already used at %(place)s', value=item.key, place=where))
 
     def check_conditions(self, items: Mapping[Place, Item]) -> None:
         """Find conditions about questions that are not there."""

@@ -32,8 +32,8 @@ GOES: Mapping[str | Promise, tuple[str, ...]] = {
     ),
     gettext_lazy("Questions that people asked the team, and the answers."): ("questions",),
     gettext_lazy(
-        "What the team wrote: notes and messages at the safety desk, descriptions of adverse events, and reasons for "
-        "decisions and payments. Points in the selection of applicants go too."
+        "What the team wrote: notes and messages at the safety desk, descriptions of adverse events, and reasons "
+        "for decisions and payments. Scores given to applicants are removed too."
     ): (
         *("safety_acts", "risk_events", "adverse_events", "adjudications", "decisions", "board_acts"),
         *("selection_scores", "selection_decisions", "ledger"),

@@ -179,7 +179,7 @@ def resources(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the lines of help that people see, and keep that somebody has tried them."""
     if request.method == "POST":
         readiness.confirm_resources(study, request.user.get_username())
-        messages.success(request, _("Thank you. It is kept that you have tried each line today."))
+        messages.success(request, _("Thank you. It is recorded that you tried each line today."))
         return redirect("research-life", study.key)
     spec = study.current().spec()
     context = {

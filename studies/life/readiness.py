@@ -99,7 +99,7 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
     return Requirement(
         "resources",
         checked.exists(),
-        _("Somebody of you has tried each line of help for %(country)s in the last %(days)d days.")
+        _("Somebody on your team has tried each help line for %(country)s in the last %(days)d days.")
         % {"country": spec.country, "days": RESOURCE_DAYS},
         _("Dial or open each line, and confirm it on the page Life, or with open_study --resources-checked-by NAME."),
         "research-resources",
@@ -149,7 +149,7 @@ def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
         yield Requirement(
             f"rehearsal-{track}",
             track in done,
-            _("A bot, or one of you with a test link, has completed this version: %(track)s.")
+            _("A bot, or somebody on your team with a test link, has completed this version: %(track)s.")
             % {"track": Participation.Track(track).label},
             _("Rehearse with bots below, or run manage.py run_bots %(key)s --count 2 --track %(track)s.")
             % {"key": study.key, "track": track},

@@ -59,7 +59,7 @@ class AuditEntry(models.Model):
         DATA = "data", gettext_lazy("Data")
         DESIGN = "design", gettext_lazy("Design")
         DRILL = "drill", gettext_lazy("Test alarm")
-        HELP_LINES = "help_lines", gettext_lazy("Lines of help")
+        HELP_LINES = "help_lines", gettext_lazy("Help lines")
         INTERVIEW = "interview", gettext_lazy("Interview")
         JUDGING = "judging", gettext_lazy("Judges")
         LOG = "log", gettext_lazy("Audit log")

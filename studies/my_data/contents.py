@@ -34,7 +34,7 @@ SHOWN: Mapping[Group, tuple[str | Promise, str | Promise]] = {
     ),
     Group.CONVERSATIONS: (
         gettext_lazy("Your conversations"),
-        gettext_lazy("What you wrote, what was answered, when, and the replies that you flagged."),
+        gettext_lazy("What you wrote, the replies you got, the times, and the replies that you flagged."),
     ),
     Group.WORK: (
         gettext_lazy("Your other parts"),
@@ -49,8 +49,8 @@ NAMED: Sequence[str | Promise] = (
     gettext_lazy("What the research team or other raters noted or scored about your part, if they did."),
     gettext_lazy("Alarms, notes and reports of the people who look after safety, if there were any."),
     gettext_lazy(
-        "Records of computers: requests in which your words were sent to AI services, with their answers, results "
-        "computed from your part, and technical numbers of forms that you sent."
+        "Technical records: requests that sent your words to AI services, with their answers; results computed from "
+        "your part; and technical numbers of forms that you sent."
     ),
     gettext_lazy("How your conversations were chosen and put in order."),
 )

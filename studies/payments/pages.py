@@ -107,7 +107,9 @@ def mark_paid(request: HttpRequest, study: Study) -> HttpResponse:
         seen = dict(read_tick(tick) for tick in request.POST.getlist("pay"))
         done = pay(study, seen, request.user)
     except NotAsSeen as changed:
-        messages.error(request, _("Nothing was booked: the balance has changed of %(codes)s.") % {"codes": changed})
+        messages.error(
+            request, _("Nothing was booked, because the balance of %(codes)s has changed.") % {"codes": changed}
+        )
     else:
         messages.success(request, _("Booked as paid: %(number)s people.") % {"number": len(done)})
     return redirect("research-payments", study.key)

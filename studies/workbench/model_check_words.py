@@ -26,10 +26,10 @@ ADVICE: labels.Words = {
     ),
     "network": gettext_lazy("Check that the server is running, and that base_url names it."),
     BROKEN_OFF: gettext_lazy(
-        "The answer broke off in the middle. Ask again; if it stays, look at the server and the line to it."
+        "The answer broke off in the middle. Ask again. If it happens again, check the server and the connection to it."
     ),
     "rate_limited": gettext_lazy(
-        "Wait and ask again; if it stays, look at the limits and the balance of your account."
+        "Wait and ask again. If it happens again, check the limits and the balance of your account."
     ),
     "server_error": gettext_lazy("The fault is in the server. Ask again later."),
     "refused": gettext_lazy(
@@ -82,7 +82,7 @@ def advice_on(check: Mapping[str, Any]) -> str:
             "variable": check["variable"]
         }
     if check["status"] == "client_error" and any(words in check["detail"] for words in REFUSED_KEY):
-        return _("Check the key in %(variable)s: is it valid, and of this server?") % {
+        return _("Check the key in %(variable)s: is it valid, and is it for this server?") % {
             "variable": check["variable"] or "api_key_env"
         }
     kind = kind_of(check)

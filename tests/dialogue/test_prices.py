@@ -197,10 +197,10 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         (HEAD + "[models]\na = 1", "models: must be tables, each under [[models]]"),
-        ("version = ", "no TOML: Invalid value (at end of document)"),
+        ("version = ", "not valid TOML: Invalid value (at end of document)"),
         (f'version = "{"x" * 41}"\ncurrency = "USD"', "version: must be at most 40 characters"),
-        (f"version = {'9' * 5000}", "no TOML: a number is too long, or tables are nested too deeply"),
-        (f"version = {'[' * 5000}", "no TOML: a number is too long, or tables are nested too deeply"),
+        (f"version = {'9' * 5000}", "not valid TOML: a number is too long, or tables are nested too deeply"),
+        (f"version = {'[' * 5000}", "not valid TOML: a number is too long, or tables are nested too deeply"),
     ],
 )
 def test_fault_is_told(tmp_path: Path, text: str, fault: str) -> None:

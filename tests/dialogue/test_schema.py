@@ -92,7 +92,10 @@ FAULTS = [
     *(
         (
             {"key": name},
-            ["key: is a secret of emostudy's own and is sent to nobody: name the variable of the provider's key"],
+            [
+                "key: is one of emostudy's own secrets and is never sent to anybody: name the variable with the "
+                "provider's key"
+            ],
         )
         for name in ("SECRET_KEY", "DATABASE_URL_FILE", "METRICS_TOKEN")
     ),
@@ -205,7 +208,7 @@ def test_place_counts_from_one() -> None:
     [
         ("[" * 100_000, "is nested too deeply"),
         ("9" * 5000, "a number is too long"),
-        ("{", "no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("{", "not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
     ],
 )
 def test_text_that_is_no_json_is_one_fault(text: str, fault: str) -> None:

@@ -37,7 +37,9 @@ COLUMNS = [
 ]
 METHODS = {
     "estimate": _("final scores with the changed seeker minus those with the whole, paired by profile"),
-    "language": _("of the profiles; * pools all, and where there are several, each also has rows of its own"),
+    "language": _(
+        "language of the profiles; * pools all languages, and if there are several, each also has rows of its own"
+    ),
 }
 
 

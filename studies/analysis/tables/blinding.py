@@ -45,8 +45,8 @@ METHODS = {
         "would be as uncertain as these, of which several are of one cluster (Korn & Graubard 1998)"
     ),
     "accuracy_corrected": _(
-        "the same, brought to 1 where all are right and to 0 where as many as by chance among "
-        "the arms that were met or named"
+        "the same, rescaled: 1 if all are right, 0 if as many are right as by chance among the arms that were met "
+        "or named"
     ),
 }
 INSTRUMENT, GUESS, SURE, CANNOT_TELL = "blinding", "guess", "sure", "cannot_tell"

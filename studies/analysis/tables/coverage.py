@@ -26,10 +26,14 @@ from studies.analysis.tables.table import Table
 COLUMNS = [*quality.COLUMNS, "judge", "strategy", "arm", "item", "moment"]
 METHODS = {
     "missing_share": _("of the scores that a judge was asked for, replicates each counting, the share that is missing"),
-    "reason: …": _("the share of all that was asked for that is missing for this reason"),
+    "reason: …": _("the share of all requested scores that is missing for this reason"),
     "mean": _("over what has a score, replicates averaged first; participants (else conversations) resampled"),
-    "mean_lowest": _("the same over all that was asked for, every missing score at the lowest of the scale"),
-    "mean_highest": _("the same over all that was asked for, every missing score at the highest of the scale"),
+    "mean_lowest": _(
+        "the same over all requested scores, with every missing score set to the lowest point of the scale"
+    ),
+    "mean_highest": _(
+        "the same over all requested scores, with every missing score set to the highest point of the scale"
+    ),
     "repair_share": _(
         "of the times that a judge was asked about a conversation, those at which it gave an answer that could not be "
         "read and was asked to repair or repeat it; calls.csv does not tell for which strategy, instrument or item"
@@ -41,7 +45,7 @@ METHODS = {
         "judge empty: of the answers to an item that raters of this kind were asked for (n) and sent in, the share "
         "without a score; a form that was never sent in is in no_final_rating alone"
     ),
-    "skipped: …": _("the share of all that these raters were asked for that has no score for this reason"),
+    "skipped: …": _("the share of all scores requested from these raters that is missing for this reason"),
 } | quality.METHODS
 ALL = "*"
 NO_COVERAGE = dict.fromkeys(("judge", "strategy", "arm", "item", "moment"), "")

@@ -27,7 +27,10 @@ METHODS = {
     "arrived": _("who opened their link"),
     "screened_out": _("whom the screening or a researcher turned away"),
     "declined": _("who left before they signed, where the track asks for consent"),
-    "screened_in": _("who arrived and neither was turned away, nor declined, nor has yet to be decided on or to sign"),
+    "screened_in": _(
+        "who arrived, were not turned away and did not decline; people who still wait for a decision "
+        "or have yet to sign do not count"
+    ),
     "started_chatting": _("who had a reply in a conversation"),
     "finished_1": _("with a regular end of one conversation or more; finished_2: of two or more; and so on"),
     "withdrawn": _("who left after they had signed"),

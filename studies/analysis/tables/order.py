@@ -54,8 +54,8 @@ COLUMNS = [
 METHODS = {
     "position_mean": _("mean of the final scores at a position; BCa interval (95 %), users resampled"),
     "first_position_mean": _(
-        "mean of an arm's scores where it came first, which nothing before it can have touched; the same interval, "
-        "none with fewer than eight users"
+        "mean of an arm's scores where it came first, so that nothing before it can have influenced them; the same "
+        "interval, none with fewer than eight users"
     ),
     "position_slope": _(
         "points per position, score ~ arm + position + previous arm + (1|user) by REML; t interval, degrees of freedom "

@@ -31,10 +31,10 @@ METHODS = {
         "those left out by decision are not"
     ),
     "count": _(
-        "of people, those who answered so. Numbers from 1 to 4 are not told; where one of them would follow from the "
-        "others, the smallest of these is not told either"
+        "number of people who answered so. Numbers from 1 to 4 are hidden; where one of them would follow from the "
+        "others, the smallest of the others is hidden too"
     ),
-    "mean": _("of those who answered, with the standard deviation over n - 1; not told of fewer than five people"),
+    "mean": _("of those who answered, with the standard deviation over n - 1; hidden for fewer than five people"),
 } | seeker_profiles.METHODS
 AGE = ("screening", "age")
 CHOICES = (("profile", "age_band"), ("profile", "gender"))

@@ -55,10 +55,10 @@ METHODS = {
     ),
     "reverse_items": _("over the scales, mean absolute difference between items and reversed items, both in key"),
     "instructed_share": _(
-        "share of the answers to instructed items, of all instruments, that are as told (Meade & Craig 2012); items "
-        "left open do not count"
+        "share of the answers to instructed items, of all instruments, that follow the instruction (Meade & Craig "
+        "2012); items left open do not count"
     ),
-    "instructed_missed": _("answers to instructed items that are otherwise than told"),
+    "instructed_missed": _("answers to instructed items that differ from the instruction"),
     "rating_seconds": _("sum over the items of a final rating"),
     "turns": _("turns with a reply"),
     "message_words": _("median"),

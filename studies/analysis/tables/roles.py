@@ -10,8 +10,8 @@ from studies.analysis.tables.table import Table
 
 ROLE = "role"
 METHOD = _(
-    "as whom the judges rated, as in ratings.csv; no row pools two roles. Empty of people, and where the file does not "
-    "say it"
+    "the role in which the judges rated, as in ratings.csv; no row combines two roles. Empty for people, and where "
+    "the file gives no role"
 )
 
 

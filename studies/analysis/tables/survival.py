@@ -56,8 +56,8 @@ METHODS = {
     ),
     "median_turns": _("first turn after which at most half are open; percentile interval"),
     "restricted_mean_turns": _(
-        "area under the open share up to the turn that is told, the last that is known of all arms; none where no "
-        "conversation of any arm ended in a way that counts"
+        "area under the open share, up to the turn shown, the last one known for all arms; none if no conversation "
+        "of any arm ended in a way that counts"
     ),
     "mean_turns": _("mean turns of the conversations as they were, whatever ended them"),
     "log_rank": _(

@@ -30,7 +30,7 @@ COLUMNS = [
     *ESTIMATE,
 ]
 METHODS = {
-    "mean": _("over the conversations scored at that turn, those that ended before are in none"),
+    "mean": _("over the conversations scored at that turn; those that ended before are not included"),
     "slope": _("in points per turn within conversations, least squares"),
     "language": _("* pools all languages; where there are several, each also has rows of its own"),
 }

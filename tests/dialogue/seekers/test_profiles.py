@@ -134,7 +134,11 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "fault"),
     [
-        ("s.json", "{", "s.json: no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (
+            "s.json",
+            "{",
+            "s.json: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
         ("s.json", "[]", "s.json: profiles: there are none"),
         ("s.json", '{"profiles": []}', "s.json: profiles: there are none"),
         ("s.json", json.dumps(NODES[0]), 's.json: must hold {"profiles": […]}'),
@@ -144,7 +148,7 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
         (
             "s.jsonl",
             "{",
-            "s.jsonl: line 1: no JSON: Expecting property name enclosed in double quotes: line 1 column 2",
+            "s.jsonl: line 1: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2",
         ),
         ("s.jsonl", b"\xff", "s.jsonl: is not UTF-8: save it as UTF-8"),
     ],
@@ -295,7 +299,7 @@ def test_file_that_was_sent_is_read_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
-        ("{", ["no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"]),
+        ("{", ["not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"]),
         ("[]", ["profile: must be an object"]),
         (
             json.dumps({**NODES[0], "S": {"layers": "one"}, "lang": "fr"}),

@@ -207,7 +207,7 @@ def test_symmetric_interval_of_a_mean_is_that_of_students_t() -> None:
 
 def test_there_is_no_symmetric_interval_where_the_statistic_needs_a_cluster() -> None:
     resampled = Resampled(0.0, np.arange(-50.0, 51.0), np.array([0.0, np.nan, 1.0]), undefined=3)
-    with pytest.raises(Undefined, match="without one of the clusters it does not exist"):
+    with pytest.raises(Undefined, match="it is undefined if one of the clusters is left out"):
         resampled.symmetric()
 
 

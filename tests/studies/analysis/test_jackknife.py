@@ -135,7 +135,7 @@ def test_resamples_stay_as_an_option() -> None:
     ("sums", "reason"),
     [
         ([[1.0, 2]], "fewer than two clusters"),
-        ([[1.0, 2], [0, 0]], "without one of the clusters it does not exist"),
+        ([[1.0, 2], [0, 0]], "it is undefined if one of the clusters is left out"),
         ([[1.0, 2], [1, 2], [1, 2]], "leaving out any one cluster changes nothing"),
     ],
 )
@@ -149,7 +149,7 @@ def test_jackknife_has_reasons(sums: list[list[float]], reason: str) -> None:
     [
         ([1.0, 2, 4, 5], [2.0, 4, 8, 10], "a correlation is 1 or -1"),
         ([1.0, 2, 4, 5], [1.0, 2, 4, 3], "without one of the clusters the correlation is 1 or -1"),
-        ([1.0, 2, 2, 2], [1.0, 2, 3, 4], "without one of the clusters it does not exist"),
+        ([1.0, 2, 2, 2], [1.0, 2, 3, 4], "it is undefined if one of the clusters is left out"),
     ],
 )
 def test_r_has_reasons(human: list[float], judge: list[float], reason: str) -> None:

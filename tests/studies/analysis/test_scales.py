@@ -52,7 +52,7 @@ def test_scales_that_nothing_tells_are_taken_from_the_scores(export_of: ExportOf
         write_table(folder, "codebook", [told])
     scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert (scale.lowest, scale.highest) == (2, 4)
-    assert str(scale.note) == "scale taken from the scores, 2 to 4: codebook.csv tells none"
+    assert str(scale.note) == "scale taken from the scores, 2 to 4: codebook.csv has none"
 
 
 def test_scales_that_imported_scores_contradict_are_taken_from_the_scores(tmp_path: Path) -> None:

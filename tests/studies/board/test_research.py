@@ -422,7 +422,7 @@ def test_person_tells_what_happened_in_order(desk, study):
         ({"language": {"level": "en"}}, "Arms drawn"),
         (
             {"language": {"level": "en"}, "severity": {"level": None}, "openness": {"level": None}},
-            "Arms drawn. Unknown then, so not balanced: severity, openness",
+            "Arms drawn. Not balanced by these factors, because they were unknown: severity, openness",
         ),
     ],
 )

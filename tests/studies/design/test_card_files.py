@@ -155,7 +155,7 @@ def test_all_faults_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", "cards.json: no JSON: Expecting value: line 1 column 1 (char 0)"),
+        (b"", "cards.json: not valid JSON: Expecting value: line 1 column 1 (char 0)"),
         (b"[]", "cards.json: must be an object"),
         (b"{}", "cards.json: profiles: is missing"),
         (b'{"profiles": []}', "cards.json: profiles: is missing"),

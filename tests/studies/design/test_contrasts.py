@@ -50,8 +50,8 @@ def test_what_a_contrast_says_is_kept_and_written_again(tmp_path: Path, contrast
 
 
 FAULTS = [
-    ({"item": "safety"}, "primary[1].strategies: give strategies or arms, one of them"),
-    (STRATEGIES | ARMS, "primary[1].strategies: give strategies or arms, one of them"),
+    ({"item": "safety"}, "primary[1].strategies: give either strategies or arms"),
+    (STRATEGIES | ARMS, "primary[1].strategies: give either strategies or arms"),
     (
         STRATEGIES | {"strategies": ["standard", "state_awar"]},
         'primary[1].strategies[2]: "state_awar" is none of standard, user_aware, state_aware; did you mean "state_a',
@@ -66,7 +66,10 @@ FAULTS = [
     (STRATEGIES | {"raters": "seekers"}, 'primary[1].raters: "seekers" is none of seeker, '),
     (STRATEGIES | {"raters": "judge:standard"}, 'primary[1].raters: "judge:standard" is none of seeker, '),
     (STRATEGIES | {"moment": "end"}, 'primary[1].moment: "end" is none of final, checkpoint, turn'),
-    (STRATEGIES | {"moment": "checkpoint"}, "primary[1].moment: the study asks these raters for nothing then"),
+    (
+        STRATEGIES | {"moment": "checkpoint"},
+        "primary[1].moment: the study does not ask these raters for ratings at this moment",
+    ),
     (STRATEGIES | {"instrument": "worst_case_4"}, 'primary[1].instrument: "worst_case_4" is none of emoharbor_10'),
     (STRATEGIES | {"raters": "reviewer", "instrument": "emoharbor"}, 'primary[1].instrument: "emoharbor" is none of '),
     (STRATEGIES | {"seekers": "person"}, "primary[1].seekers: is for contrasts of arms: leave it out"),
@@ -97,7 +100,7 @@ def test_the_same_contrast_twice_is_refused_whatever_its_order(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("judges", "fault"),
     [
-        (0, "primary[1].judge: the study has none: strategies are a judge's"),
+        (0, "primary[1].judge: the study has no judge, and only judges have strategies"),
         (2, "primary[1].judge: is missing: there are j, k"),
     ],
 )

@@ -265,7 +265,7 @@ FAULTS = [
     (
         "judges",
         [{"key": "j", "kind": "scripted", "structured": True, "extra": {"response_format": {}}}],
-        "judges[1].extra.response_format: is what structured = true sets: leave out one of them",
+        "judges[1].extra.response_format: is already set by structured = true: leave out one of them",
     ),
     # words that are not known
     ("languages", ["en", "fr"], 'languages[2]: "fr" is none of en, zh'),
@@ -386,7 +386,7 @@ FAULTS = [
     (
         "steps",
         [{"kind": "consent"}, {"kind": "chats"}, {"kind": "pairs", "track": "reviewer", "instrument": "between"}],
-        "steps[3].instrument: the questions about pairs are those of their plan (plan_pairs)",
+        "steps[3].instrument: must be empty: the plan (plan_pairs) sets the questions about pairs",
     ),
     (
         "steps",
@@ -418,7 +418,11 @@ FAULTS = [
         [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview"}, {"kind": "interview"}],
         "steps[4].kind: the interview may come only once",
     ),
-    ("steps[1].instrument", "screening", 'steps[1].instrument: is not that of [consent], "consent_template"'),
+    (
+        "steps[1].instrument",
+        "screening",
+        'steps[1].instrument: differs from the instrument of [consent], "consent_template"',
+    ),
     ("steps", [{"kind": "chats"}], "steps: no consent step"),
     (
         "steps",
@@ -604,7 +608,7 @@ def test_api_key_in_the_file_is_not_repeated(tmp_path: Path) -> None:
 )
 def test_broken_toml_is_one_fault_with_its_line(tmp_path: Path, written: str, line: str) -> None:
     (fault,) = faults_of(tmp_path, written)
-    assert fault.startswith(f"{line}: no TOML: ")
+    assert fault.startswith(f"{line}: not valid TOML: ")
 
 
 def test_file_that_cannot_be_read_is_one_fault(tmp_path: Path) -> None:
@@ -654,14 +658,22 @@ BLINDING_FAULTS = [
         "steps[3].kind: no chats of the counsellor track come before the blinding question",
     ),
     ("steps[3].instrument", "screening", 'steps[3].instrument: must be "blinding"'),
-    ("arms[2].title", "system A", "arms[2].title: is that of arms[1] too (en, zh): a guess could mean either"),
+    ("arms[2].title", "system A", "arms[2].title: is also the title of arms[1] (en, zh), so a guess could mean either"),
     (
         "arms[2].title",
         {"en": "System b", "zh": "System a"},
-        "arms[2].title: is that of arms[1] too (zh): a guess could mean either",
+        "arms[2].title: is also the title of arms[1] (zh), so a guess could mean either",
     ),
-    ("arms[1].title", None, "arms[1].title: is missing or the arm's key; the blinding question shows the titles"),
-    ("arms[1].title", "a", "arms[1].title: is missing or the arm's key; the blinding question shows the titles"),
+    (
+        "arms[1].title",
+        None,
+        "arms[1].title: is missing or the same as the arm's key; the blinding question shows the titles",
+    ),
+    (
+        "arms[1].title",
+        "a",
+        "arms[1].title: is missing or the same as the arm's key; the blinding question shows the titles",
+    ),
     ("arms[1].key", "cannot_tell", 'arms[1].key: "cannot_tell" is an answer to the blinding question'),
 ]
 
@@ -761,10 +773,10 @@ def test_prompt_of_a_judge_serves_all_its_strategies(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prompt", "text", "fault"),
     [
-        ("judge", "Rate {dialog}.", '{dialog} is no placeholder of this prompt; did you mean "dialogue"? It has {dial'),
-        ("repair", "Mend {dialogue}.", "{dialogue} is no placeholder of this prompt. It has {answer}"),
-        ("reminder", "{name}, the form!", "{name} is no placeholder of this prompt. It has none"),
-        ("supporter", "Help {persona}.", "{persona} is no placeholder of this prompt. It has {profile}"),
+        ("judge", "Rate {dialog}.", '{dialog} is not a placeholder of this prompt; did you mean "dialogue"? It has {'),
+        ("repair", "Mend {dialogue}.", "{dialogue} is not a placeholder of this prompt. It has {answer}"),
+        ("reminder", "{name}, the form!", "{name} is not a placeholder of this prompt. It has none"),
+        ("supporter", "Help {persona}.", "{persona} is not a placeholder of this prompt. It has {profile}"),
         ("thinker", "What goes on in them?", "no line begins with <output> and gives the form of the answer"),
         ("thinker", 'So:\n<output>{"cognition": "…", "goal": "…"}', "the line that begins with <output> lacks emotion"),
     ],
@@ -1135,7 +1147,7 @@ def test_study_in_which_the_seeker_speaks_first_keeps_its_hash(tmp_path: Path) -
     assert protocol_hash(replace(spec, chat=replace(spec.chat, opening={"en": "Hi"}))) != protocol_hash(spec)
 
 
-NAMED = "names an arm, a model or its maker as the one that speaks: leave the name out"
+NAMED = "introduces the supporter by the name of an arm, a model or its maker: leave the name out"
 
 
 @pytest.mark.parametrize(

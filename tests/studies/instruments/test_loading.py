@@ -289,7 +289,7 @@ def set_at(*path_and_value):
         (
             "emoharbor_10",
             set_at("dimensions", 1, "key", "problem_resolution"),
-            'dimensions[2].id: "problem_resolution" is that of dimensions[1] too',
+            'dimensions[2].id: "problem_resolution" is already used at dimensions[1]',
         ),
         (
             "emoharbor_10",
@@ -321,7 +321,7 @@ def set_at(*path_and_value):
         (
             "screening",
             set_at("questions", 2, "options", 1, "key", "en"),
-            'questions[3].options[2].key: "en" is that of questions[3].options[1] too',
+            'questions[3].options[2].key: "en" is already used at questions[3].options[1]',
         ),
         (
             "screening",

@@ -76,7 +76,7 @@ def test_second_time_is_offered_for_what_came_since(desk, study):
     imported = factories.run_with_turns(study, external_id="c1", external_participant="Mary")
     Conversation.objects.filter(run=imported).update(seeker_kind=SeekerKind.IMPORTED)
     page = desk.get(anonymise_of(study))
-    assert "Doing it again takes out what came since" in text_of(page)
+    assert "data added since then are covered too" in text_of(page)
     assert "It also concerns 1 name from imported files." in text_of(page)
     desk.post(anonymise_of(study), {"key": "demo"})
     assert study.runs.get().external_participant == ""

@@ -95,7 +95,7 @@ FAULTS: list[tuple[str | dict[str, Any], str, str, str]] = [  # the model, its s
         "status-401",
         "client_error",
         "The server refused the key (401).",
-        "Check the key in api_key_env: is it valid, and of this server?",
+        "Check the key in api_key_env: is it valid, and is it for this server?",
     ),
     ("status-403", "client_error", "The server refused the request (403): Asked to answer 403.", SETTINGS),
     ("status-404", "client_error", "Asked to answer 404.", SETTINGS),
@@ -104,7 +104,7 @@ FAULTS: list[tuple[str | dict[str, Any], str, str, str]] = [  # the model, its s
         "status-429",
         "rate_limited",
         "Asked to answer 429.",
-        "Wait and ask again; if it stays, look at the limits and the balance of your account.",
+        "Wait and ask again. If it happens again, check the limits and the balance of your account.",
     ),
     (
         {"model": "stall", "extra": {"total_timeout": 0.5}},
@@ -135,7 +135,8 @@ FAULTS: list[tuple[str | dict[str, Any], str, str, str]] = [  # the model, its s
         "break",
         "network",
         "ClientPayloadError: Response payload is not completed",
-        "The answer broke off in the middle. Ask again; if it stays, look at the server and the line to it.",
+        "The answer broke off in the middle. Ask again. If it happens again, check the server and the connection to "
+        "it.",
     ),
 ]
 

@@ -321,7 +321,7 @@ def test_page_says_whose_balance_has_changed(desk, study):
     desk.get(PAGE)
     desk.post(f"{PAGE}pay/", {"pay": [f"{person.code}:5.00"]})
 
-    assert f"the balance has changed of {person.code}" in desk.get(PAGE).content.decode()
+    assert f"the balance of {person.code} has changed" in desk.get(PAGE).content.decode()
     assert desk.post(f"{PAGE}pay/", {"pay": ["nonsense"]}).status_code == 404
 
 

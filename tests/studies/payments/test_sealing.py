@@ -139,7 +139,7 @@ def test_without_a_key_the_page_of_payments_says_so(study, settings):
 def test_page_says_that_the_key_is_made_of_another(study, settings):
     client = Client()
     client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
-    said = "The key that encrypts them is made of this machine"
+    said = "The key that encrypts them is derived from this machine"
 
     settings.CONTACT_KEY_IS_DERIVED = True
     assert said in client.get("/research/paid/payments/").content.decode()

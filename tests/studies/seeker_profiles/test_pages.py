@@ -204,7 +204,7 @@ def test_rewriting_an_approved_one_makes_a_draft_of_it(study: Study, desk: Clien
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("{", "no JSON"),
+        ("{", "not valid JSON"),
         (json.dumps({"id": "en01", "lang": "en", "D": {}, "P": {}, "S": {}}), "profile.D.alias: is missing"),
         (json.dumps({"id": "en01", "lang": "en", "D": {}, "P": {}, "S": {}}), "profile.C: is missing"),
         (

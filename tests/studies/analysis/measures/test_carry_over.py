@@ -83,5 +83,5 @@ def test_users_without_variance_leave_least_squares() -> None:
     ],
 )
 def test_fit_is_undefined_without_an_error(model: Model) -> None:
-    with pytest.raises(Undefined, match="nothing is left to estimate the error of"):
+    with pytest.raises(Undefined, match="no residual error is left to estimate"):
         fit(model)

@@ -122,7 +122,7 @@ def test_fit_sees_whether_an_error_is_left(third: float, saturated: bool) -> Non
     scores = np.sin(np.arange(400.0))[conversation] + reviewer + third * np.random.default_rng(1).normal(size=1200)
     fixed, terms = np.ones((1200, 1)), {"conversation": conversation, "reviewer": reviewer}
     if saturated:
-        with pytest.raises(Undefined, match="nothing is left to estimate the error of"):
+        with pytest.raises(Undefined, match="no residual error is left to estimate"):
             mixed.fit(scores, fixed, terms)
     else:
         assert mixed.fit(scores, fixed, terms).variances["residual"] == pytest.approx(third**2, rel=0.1)

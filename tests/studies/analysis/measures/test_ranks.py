@@ -71,7 +71,7 @@ def test_interval_of_the_concordance_holds_what_was_planted() -> None:
     [
         ([[1, 2, 3], [1, 3, 2]], "fewer than three users"),
         ([[1, 2, 3]] * 4, "perfect agreement has no interval"),
-        ([[1, 2, 3], [2, 2, 2], [2, 2, 2]], "no interval could be had"),
+        ([[1, 2, 3], [2, 2, 2], [2, 2, 2]], "no interval could be computed"),
     ],
 )
 def test_concordance_has_no_interval_of_few_users_or_the_same_orders(scores: list[list[float]], reason: str) -> None:

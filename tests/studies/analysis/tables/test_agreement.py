@@ -203,7 +203,7 @@ def test_agreement_says_where_an_arm_depends_on_one_person(export_of: ExportOf) 
     for people in (("P0", "P1"), ("P0",)):
         rare = [row for row in rows if row["arm"] != "arm4" or row["participant"] in people]
         row = table_of(export_of(rare), replicates=400).iloc[0]
-        lacking = "system_r_low, system_r_high: without one of the clusters it does not exist"
+        lacking = "system_r_low, system_r_high: it is undefined if one of the clusters is left out"
         assert (lacking in row["note"]) == (len(people) == 1)
         assert np.isnan(row["system_r_low"]) == (len(people) == 1)
 
@@ -452,7 +452,7 @@ def test_agreement_leaves_out_raters_who_differ_where_they_are_eight(export_of: 
     assert row["pearson_low"] < row["pearson"] < row["pearson_high"]
     two_way = row["method"].startswith("two-way jackknife (people × raters), Student's t, on Fisher's z")
     assert two_way == (raters == 8)
-    assert ("interval: 7 raters, who differ between conversations, are too few" in row["note"]) == (raters == 7)
+    assert ("interval: only 7 raters, who differ between conversations: too few" in row["note"]) == (raters == 7)
     assert "ceiling: people's reliability from variance components" in row["method"]
 
 

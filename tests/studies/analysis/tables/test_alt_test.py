@@ -168,7 +168,7 @@ def test_replicates_of_nominal_answers_are_not_averaged(export_of: ExportOf) -> 
 
 
 def test_the_note_tells_that_values_of_an_unknown_type_are_taken_in_order(export_of: ExportOf) -> None:
-    folder, told = export_of(rated([1, 2, 3], R1=[1, 2, 3], R2=[1, 2, 2])), "tells no type of the item"
+    folder, told = export_of(rated([1, 2, 3], R1=[1, 2, 3], R2=[1, 2, 2])), "gives no type for the item"
     assert told in table_of(folder).iloc[0]["note"]
     assert told not in table_of(nominal(folder, "scale")).iloc[0]["note"]
 

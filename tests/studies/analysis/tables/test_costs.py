@@ -88,9 +88,7 @@ def test_an_answer_that_tells_no_tokens_leaves_its_conversation_out(export_of: E
         ["purpose", "measure"]
     )
     assert table.loc[("reply", "input_tokens"), ["estimate", "n"]].tolist() == [100, 1]
-    assert (
-        "the tokens are not told of 1 conversations, which are left out" in table.loc[("reply", "input_tokens"), "note"]
-    )
+    assert "1 conversations are left out: their tokens are not known" in table.loc[("reply", "input_tokens"), "note"]
     assert table.loc[("reply", "output_tokens"), "n"] == 2
 
 

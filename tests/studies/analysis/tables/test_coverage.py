@@ -83,7 +83,7 @@ def test_coverage_bounds_the_mean_by_the_worst_case(folder: Path) -> None:
 def test_coverage_without_a_codebook_bounds_by_the_scores_and_says_so(export_of: ExportOf) -> None:
     table = table_of(export_of(judged([3, 5, "timeout"])))
     assert one(table, "mean_lowest")["estimate"] == pytest.approx(11 / 3)
-    assert "scale taken from the scores, 3 to 5: codebook.csv tells none" in one(table, "mean_lowest")["note"]
+    assert "scale taken from the scores, 3 to 5: codebook.csv has none" in one(table, "mean_lowest")["note"]
 
 
 def test_coverage_counts_each_replicate_and_averages_them_first(export_of: ExportOf) -> None:

@@ -195,7 +195,7 @@ def test_gaps_are_not_compared_and_say_why(tmp_path: Path) -> None:
     rows = computed(write_study(tmp_path / "export", people=16, gaps=0.2)).table("cross_check")
     gaps = rows[(rows["table"] == "reliability") & (rows["raters"] == "reviewer") & (rows["item"] == "care")]
     notes = gaps.set_index("statistic")["note"]
-    assert notes["icc_a_1"].startswith("not comparable: the table's are variance components")
+    assert notes["icc_a_1"].startswith("not comparable: the table uses variance components")
     assert notes["icc_1_1"] == "not comparable: the number of ratings differs between conversations"
     assert gaps.loc[gaps["statistic"].str.startswith("alpha"), "agrees"].tolist() == ["true"] * 4
     left_out = rows[rows["agrees"] == ""]

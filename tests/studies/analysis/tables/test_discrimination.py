@@ -159,7 +159,7 @@ def test_pairs_with_too_few_users_are_counted(export_of: ExportOf) -> None:
     scores[4:, 2] = np.nan
     [row] = table_of(export_of(rated(scores))).to_dict("records")
     assert row["pairwise_share"] in (0, pytest.approx(1 / 3))
-    assert "pairwise_share: 1 of 3 pairs have users enough to be told apart" in row["note"]
+    assert "pairwise_share: 1 of 3 pairs have enough users to be told apart" in row["note"]
 
 
 def test_each_of_several_judges_has_rows_of_its_own_as_if_it_were_alone(export_of: ExportOf, tmp_path: Path) -> None:

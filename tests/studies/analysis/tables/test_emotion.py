@@ -49,13 +49,13 @@ def test_who_told_one_of_the_two_is_left_out_and_counted(export_of: ExportOf) ->
     table = table_of(felt(export_of, [(3, 5), (4, ""), ("", 9), (2, 7), ("", "")]))
     assert table["estimate"].tolist() == [2.5, 6, 3.5]
     assert set(table["n"]) == {2}
-    assert table["note"].str.contains("2 conversations of which one of the two is not known are left out").all()
+    assert table["note"].str.contains("2 conversations are left out: one of the two values is not known").all()
 
 
 def test_nobody_who_told_both_leaves_an_empty_cell_with_its_reason(export_of: ExportOf) -> None:
     table = table_of(felt(export_of, [(3, ""), (4, "")]))
     assert table["estimate"].isna().all()
-    assert set(table["note"]) == {"estimate, low, high: of no conversation are before and after both known"}
+    assert set(table["note"]) == {"estimate, low, high: no conversation has values from both before and after"}
 
 
 def test_simulated_seekers_change_from_their_first_to_their_last_state(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_imports_change_from_the_first_to_the_last_message(export_of: ExportOf) 
 
 def test_an_import_that_ends_with_a_reply_says_that_its_last_emotion_is_from_before(export_of: ExportOf) -> None:
     notes = table_of(imported(export_of, {"C1": [50, 80], "C2": [40, 30]})).set_index("statistic")["note"]
-    said = "of 2 conversations the last emotion is from before the last reply"
+    said = "in 2 conversations, the last emotion is from before the last reply"
     assert [said in notes[statistic] for statistic in ("before", "after", "change")] == [False, True, True]
 
 
@@ -110,7 +110,7 @@ def test_an_import_needs_the_emotion_at_both_of_its_ends(export_of: ExportOf) ->
     ends = {"C1": [50, 60], "C2": ["", 10, 20], "C3": [10, 20, "sad"], "C4": [30], "C5": ["", 1, ""]}
     change = table_of(imported(export_of, ends)).set_index("statistic").loc["change"]
     assert (change["estimate"], change["n"]) == (10, 1)
-    assert "3 conversations of which one of the two is not known are left out" in change["note"]
+    assert "3 conversations are left out: one of the two values is not known" in change["note"]
 
 
 def test_a_supporter_that_opens_an_import_does_not_hide_what_was_before(export_of: ExportOf) -> None:

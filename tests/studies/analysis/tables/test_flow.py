@@ -184,9 +184,9 @@ def test_flow_leaves_empty_what_the_files_do_not_tell(export_of: ExportOf) -> No
         "analysed": 1,
     }
     reasons = table["note"].xs("count", level="statistic")
-    assert reasons["consented"] == "estimate, low, high: participants.csv tells nobody's consented_at"
-    assert reasons["arrived"] == "estimate, low, high: participants.csv tells nobody's status or started_at"
-    assert reasons["started_chatting"] == "estimate, low, high: conversations.csv tells no turns"
+    assert reasons["consented"] == "estimate, low, high: participants.csv has no consented_at for anyone"
+    assert reasons["arrived"] == "estimate, low, high: participants.csv has no status or started_at for anyone"
+    assert reasons["started_chatting"] == "estimate, low, high: conversations.csv has no turns"
     assert table.loc[("analysed", "share"), "note"] == reasons["arrived"]
 
 

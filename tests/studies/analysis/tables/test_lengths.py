@@ -129,7 +129,7 @@ def test_what_was_not_measured_is_left_out_and_not_zero(export_of: ExportOf) -> 
     assert table["n"].to_dict() == dict(zip(MEASURES, [2, 0, 1, 2, 0], strict=True))
     assert table.loc["total_seconds", "estimate"] == 1.5
     assert table.loc["masked_share", "estimate"] == 0.5
-    nothing = "estimate, low, high, sd: turns.csv says it of no reply"
+    nothing = "estimate, low, high, sd: turns.csv does not give it for any reply"
     unknown = "the language is not known, there may be several"
     assert table.loc["first_token_seconds", "note"] == f"{nothing}; {unknown}"
     assert table.loc["total_seconds", "note"] == f"sd: one reply; low, high: fewer than two clusters; {unknown}"

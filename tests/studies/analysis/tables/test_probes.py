@@ -74,7 +74,7 @@ def test_probe_with_nothing_beside_it_is_a_row_without_an_estimate(varied: Any, 
     found = row(rows_of(export_of([*judged("j", (1, 2)), *varied])), "padding")
     assert found["n"] == 0
     assert np.isnan(found["estimate"])
-    assert "not scored by both the judge as it is and this" in found["note"]
+    assert "nothing was scored by both the unchanged judge and this variant" in found["note"]
 
 
 def test_within_sd_is_the_pooled_one(export_of: ExportOf) -> None:
@@ -216,7 +216,10 @@ def test_judge_that_prefers_its_own_is_found_beside_others(export_of: ExportOf) 
     [
         ({"j": "gpt-4.1"}, "no judge of another maker with this strategy"),
         ({"j": "attuned", "k": "qwen-plus"}, "the maker of the judge's model is not known"),
-        ({"j": "claude-sonnet", "k": "qwen-plus"}, "no supporters both of the judge's maker and of others"),
+        (
+            {"j": "claude-sonnet", "k": "qwen-plus"},
+            "there are no supporters of the judge's own maker, or none of other makers",
+        ),
     ],
 )
 def test_what_is_not_known_of_makers_is_said(models: dict[str, str], why: str, export_of: ExportOf) -> None:

@@ -115,7 +115,7 @@ def test_a_variance_with_less_than_a_degree_of_freedom_has_no_interval() -> None
         (np.full((3, 3), 2.0), "the scores do not vary"),
         (np.array([[1.0, 2.0], [3.0, 1e300]]), "the scores are too large for a mixed model"),
         (np.array([[1.0, 2.0], [3.0, np.nan]]), "too few ratings for a mixed model"),
-        (np.add.outer([1.0, 2.0, 3.0], [0.0, 1.0, 5.0]), "nothing is left to estimate the error of"),
+        (np.add.outer([1.0, 2.0, 3.0], [0.0, 1.0, 5.0]), "no residual error is left to estimate"),
     ],
 )
 def test_fit_is_undefined_where_nothing_is_left(scores: np.ndarray, reason: str) -> None:

@@ -153,7 +153,7 @@ def test_reliability_says_where_raters_are_too_far_apart_for_a_lower_bound(expor
     row = table_of(export_of(judged_by("expert", np.array([[1.0, 3.0], [3.0, 2.0], [2.0, 1.0]])))).iloc[0]
     assert row["icc_a_1"] == -1
     assert np.isnan(row["icc_a_k"])
-    assert "icc_a_k: no lower bound, as far apart are raters" in row["note"]
+    assert "icc_a_k: no lower bound, because the raters differ so much" in row["note"]
 
 
 def test_reliability_of_constant_ratings_is_empty_but_for_percent_agreement(export_of: ExportOf) -> None:
@@ -200,7 +200,7 @@ def test_reliability_takes_the_levels_of_the_codebook_else_those_between_the_sco
     for name, levels in (("told", np.arange(1.0, 6.0)), ("scores", np.arange(2.0, 6.0))):
         counted = gwet.counts(scores.ravel(), np.repeat(np.arange(5), 2), levels)
         assert found[name]["gwet_ac2"] == pytest.approx(gwet.agreement(counted, gwet.quadratic(levels)))
-    assert "scale taken from the scores, 2 to 5: codebook.csv tells none" in found["scores"]["note"]
+    assert "scale taken from the scores, 2 to 5: codebook.csv has none" in found["scores"]["note"]
     assert "scale taken" not in found["told"]["note"]
     assert "AC2: quadratic weights, " in found["told"]["method"]
 

@@ -92,7 +92,10 @@ def test_conversations_that_are_copied_tell_nothing_more_and_have_no_williams(ex
     )
     assert np.isfinite(once["williams_t"])
     assert five_times[["williams_t", "williams_p"]].isna().all()
-    assert "williams_t, williams_p: for independent rows alone, and 30 conversations are of 6" in five_times["note"]
+    assert (
+        "williams_t, williams_p: only valid for independent rows, but 30 conversations come from 6"
+        in five_times["note"]
+    )
     assert "interval: only 6 clusters, the interval may be too narrow" in five_times["note"]
 
 
@@ -110,7 +113,9 @@ def test_a_strategy_that_says_always_the_same_has_no_difference(export_of: Expor
     row = table_of(export_of(judged(HUMAN, aware=AWARE, plain=[4] * 6))).iloc[0]
     assert row["r_a"] == pytest.approx(np.corrcoef(HUMAN, AWARE)[0, 1])
     assert row[["r_b", "r_ab", "difference", "low", "high", "p", "p_holm", "williams_t"]].isna().all()
-    assert row["note"].startswith("r_b: the judge scores do not vary; r_ab, difference: not both r exist; ")
+    assert row["note"].startswith(
+        "r_b: the judge scores do not vary; r_ab, difference: at least one of the two r does not exist; "
+    )
 
 
 def test_strategies_that_share_no_conversation_have_an_empty_row(export_of: ExportOf) -> None:

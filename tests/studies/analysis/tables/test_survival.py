@@ -168,7 +168,7 @@ def test_all_censored_say_why_there_is_no_median(export_of: ExportOf) -> None:
     assert table.loc[MEAN, "note"] == "estimate, low, high: no conversation ended in a way that counts"
     assert table.loc[ACTUAL_MEAN, "estimate"] == pytest.approx(13 / 3)
     assert table.loc[MEDIAN, ["estimate", "low", "high"]].isna().all()
-    assert "more than half are open after the last turn that is known" in table.loc[MEDIAN, "note"]
+    assert "more than half are still open after the last known turn" in table.loc[MEDIAN, "note"]
 
 
 def test_one_profile_has_estimates_without_intervals(export_of: ExportOf) -> None:

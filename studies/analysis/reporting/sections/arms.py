@@ -73,8 +73,8 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
         pooled, singles = pooled_rows(found), single_rows(found)
         of_items = pooled[pooled["item"] != ALL_ITEMS]
         rows, said = primary(of_items, results)
-        is_shown = rows is of_items and _is_in_main_part(found, results)
-        if not is_shown:
+        in_main_part = rows is of_items and _is_in_main_part(found, results)
+        if not (in_main_part and shows_items(arm_rows(results))):
             yield figure(
                 f"arms-{raters}-{instrument}-{moment}",
                 _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
@@ -82,7 +82,7 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
                 dot_panels(_panels(rows, instrument), _("mean score")),
             )
         known = describe_arms(results.export)
-        if not is_shown or len(known):  # the main part names no groups and models
+        if not in_main_part or len(known):  # the main part names no groups and models
             # The mixed model gives no mean over the items, and means of two kinds do not belong into one row.
             yield board_of(raters, pooled if rows is of_items else rows, results, known)
         if len(singles):
@@ -92,9 +92,9 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
 
 
 def _is_in_main_part(rows: pd.DataFrame, results: Results) -> bool:
-    """Return whether the main part shows the means of these raters on this questionnaire at this moment, by item."""
+    """Return whether the main part shows the means of these raters on this questionnaire at this moment."""
     shown = arm_rows(results)
-    return shows_items(shown) and bool((shown[SCALE].iloc[0] == rows[SCALE].iloc[0]).all())
+    return shown["arm"].nunique() > 1 and bool((shown[SCALE].iloc[0] == rows[SCALE].iloc[0]).all())
 
 
 def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:

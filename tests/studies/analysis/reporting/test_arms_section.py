@@ -13,7 +13,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import PARTS, POOLED
-from studies.analysis.reporting.drawing import Figure, style
+from studies.analysis.reporting.drawing import TOGETHER, Figure, style
 from studies.analysis.reporting.exhibits.arm_means import arm_means
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.sections.arms import arms, primary
@@ -235,6 +235,26 @@ def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tm
     assert [*singles.columns[:2]] == ["judge", "arm"]
     assert singles["judge"].tolist() == ["J1"] * 3 + ["J2"] * 3
     assert singles.loc[singles["judge"] == "J2", "care"].tolist() == ["<strong>5.00</strong>", "<u>4.00</u>", "3.00"]
+
+
+def test_means_of_many_arms_are_drawn_by_item_in_the_supplement_alone(tmp_path: Path) -> None:
+    ratings = [
+        {
+            "conversation": f"{arm}{number}",
+            "participant": f"P{number}",
+            "arm": arm,
+            "item": item,
+            "score": 1 + place / 2,
+        }
+        for place, arm in enumerate(f"arm{number}" for number in range(TOGETHER + 1))
+        for number in range(3)
+        for item in ("care", "clear")
+    ]
+    results = computed(write_export(tmp_path / "export", ratings), "arms")
+    assert len(board_in_main_part(results).frame) == TOGETHER + 1
+    assert boards_in_supplement(results) == []
+    with style():
+        assert [part.name for part in parts_of(arms(results), Figure)] == ["arms-seeker-ten-final"]
 
 
 @pytest.mark.parametrize("arms_in_manifest", ["x", ["x"], [{}], [{"arm": "a", "title": "A"}, {"arm": "a"}], {"arm": 1}])

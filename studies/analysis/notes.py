@@ -380,7 +380,7 @@ WORDINGS = {
     "share_of_replies": _("{count} of {all} replies"),
     "with_score": _("{count} of {all} have a score"),
     "users_in_pairs_alone": _("{count} of {all} users did not meet every model: they count in the pairs alone"),
-    "pairs_met_by_nobody": _("no user met both arms in {count} of {all} pairs, which count as not different"),
+    "pairs_met_by_nobody": _("{count} of {all} pairs count as not different, because no user met both arms"),
     "profiles_without_whole": _("{count} profiles without the whole seeker are left out"),
     "in_one_condition": _("{count} profiles or people met in one condition only are left out"),
     "before_or_after_unknown_of": _("{count} conversations are left out: one of the two values is not known"),

@@ -18,7 +18,7 @@ from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
 
-RESOURCE_DAYS = 90  # for which a check of the lines of help holds (crisis_resources.json, verification)
+RESOURCE_DAYS = 90  # for which a check of the help lines holds (crisis_resources.json, verification)
 ANSWER_DAYS = 7  # for which an arm's answer to the test question holds
 GOOD = ("ok", "truncated")
 NEEDED_VALUES = ("pi_name", "contact_email", "withdrawal_deadline", "retention_end")
@@ -107,7 +107,7 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
 
 
 def confirm_resources(study: Study, name: str) -> ResourceCheck:
-    """Keep that somebody has tried the lines of help that this study shows now."""
+    """Record that somebody has tried the help lines that this study shows now."""
     country = study.current().spec().country
     return ResourceCheck.objects.create(study=study, country=country, version=list_version(), by_name=name)
 

@@ -22,12 +22,12 @@ def board_of(raters: str, rows: pd.DataFrame, results: Results, known: pd.DataFr
     """Return the board of one questionnaire at one moment, with the number of scores where some are missing; `known`
     as in `board`."""
     first = rows.iloc[0]
-    scores = counts_of_scores(of_coverage(results.table("quality")), raters, rows)
-    table = with_coverage(board(rows, str(first["instrument"]), known), scores)
+    scores = _counts_of_scores(of_coverage(results.table("quality")), raters, rows)
+    table = _with_coverage(board(rows, str(first["instrument"]), known), scores)
     caption = _("Means of the arms as rated by {raters} ({scale})").format(
         raters=raters_name(raters), scale=scale_name(str(first["instrument"]), str(first["moment"]))
     )
-    return Excerpt(f"means-{raters}-{first['instrument']}", caption, table, marks(table))
+    return Excerpt(f"means-{raters}-{first['instrument']}", caption, table, explain_marks(table))
 
 
 def board(rows: pd.DataFrame, instrument: str, known: pd.DataFrame) -> pd.DataFrame:
@@ -62,14 +62,14 @@ def _mark_best(means: "pd.Series[float]") -> "pd.Series[str]":
     return pd.Series(marked, means.index, object)
 
 
-def marks(board: pd.DataFrame) -> str:
+def explain_marks(board: pd.DataFrame) -> str:
     said = [_("Bold: the highest mean; underlined: the second.")]
     if "model" in board and board["model"].astype(str).str.endswith(REASONS).any():
         said.append(_("{mark}: a model that reasons before it answers.").format(mark=REASONS))
     return join_sentences(said)
 
 
-def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
+def _counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
     """Return, by arm, how many scores of the items in `of` these raters gave, and of how many that they were asked for.
 
     Where items differ, the lowest and the highest. Empty where nothing is missing.
@@ -85,7 +85,7 @@ def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> p
     return asked.groupby(["arm", "item"])[["scored", "n"]].sum().groupby("arm").agg(span)
 
 
-def with_coverage(wide: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+def _with_coverage(wide: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     if found.empty:
         return wide
     said = {str(arm): f"{scored} / {asked}" for arm, scored, asked in found.itertuples()}

@@ -30,4 +30,4 @@ class Command(StageCommand):
 
     def confirm(self, study: Study, name: str) -> None:
         kept = confirm_resources(study, name)
-        self.say(f"{kept.by_name} has tried the lines of help of {kept.country}: kept.")
+        self.say(f"{kept.by_name} has tried the help lines of {kept.country}: recorded.")

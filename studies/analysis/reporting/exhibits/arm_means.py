@@ -123,15 +123,17 @@ def _describe_leaving(table: pd.DataFrame) -> Iterator[str]:
             continue
         said = [f"{arm} {percent(share)}" for arm, share in left.items()]
         said += [_("no other arm")] if len(left) < len(shares) else []
-        yield _("Left early by {seekers}: {arms}{test}.").format(
-            seekers=kind_of_seekers(str(seekers), str(condition)), arms=join_names(said), test=_log_rank(rows)
+        yield _("Left early by {seekers}: {arms}.").format(
+            seekers=kind_of_seekers(str(seekers), str(condition)), arms=join_names(said)
         )
+        yield from _describe_log_rank(rows)
 
 
-def _log_rank(rows: pd.DataFrame) -> str:
-    """Return the p of the test that detects most, with a semicolon before it; empty where none could be done."""
+def _describe_log_rank(rows: pd.DataFrame) -> Iterator[str]:
+    """Give the p of the test that detects most; nothing where none could be done."""
     for statistic in (STRATIFIED, LOG_RANK):
         tested = rows[(rows["statistic"] == statistic) & rows["p"].notna()]
         if len(tested):
-            return _("; log-rank test of how long conversations stay open: {p}").format(p=p_value(tested["p"].iloc[0]))
-    return ""
+            p = p_value(tested["p"].iloc[0])
+            yield _("Log-rank test of how long these conversations stay open: {p}.").format(p=p)
+            return

@@ -11,7 +11,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
-from studies.analysis.reporting.board import board, board_of, marks
+from studies.analysis.reporting.board import board, board_of, explain_marks
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
@@ -163,7 +163,7 @@ def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame, know
     caption = _("Means of the arms as rated by {raters} ({scale}), by judge, seekers, condition and language").format(
         raters=raters_name(raters), scale=scale_name(instrument, moment)
     )
-    boards = Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], marks(table))
+    boards = Excerpt(f"leaderboard-{raters}-{instrument}", caption, table[names], explain_marks(table))
     yield Folded(_("By judge, seekers, condition and language"), [boards])
 
 

@@ -144,5 +144,5 @@ def test_rows_know_no_verbs(path):
 def test_heavy_packages_stay_in_their_corners(path):
     inside = path.relative_to(ROOT).as_posix()
     heavy = named(imports(path), "pandas", "pingouin", "scipy", "statsmodels", "krippendorff", "matplotlib")
-    assert not heavy or inside.startswith("studies/analysis")
+    assert not heavy or inside.startswith("studies/analysis") or inside == "dialogue/safety/fitting.py"
     assert not named(imports(path), "openai") or inside == "dialogue/providers/openai_client.py"

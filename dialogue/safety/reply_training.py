@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dialogue.safety.classifier import with_whole
+from dialogue.safety.fitting import Outcome, fit, read_features
 from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
-from dialogue.safety.reply_classifier import ReplyWeights, chance_of_harm
-from dialogue.safety.training import SMALLEST, make_matrix
+from dialogue.safety.weights import Floats, Weights, odds_of
 
 REPLIES = FOLDER / "replies"
 KEPT_FOR_MEASURING = frozenset("cdei")
 HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
-VERSION = "1.0"
+VERSION = "1.1"
 
 
 @dataclass(frozen=True)
@@ -40,60 +42,44 @@ def read_replies(batches: Collection[str] = (), folder: Path = REPLIES) -> Itera
                     yield Reply(batch, sort == HARMFUL, fold(text))
 
 
-def fit_replies(rows: Sequence[Reply], lang: str) -> ReplyWeights:
-    """Return weights fitted on replies of one language."""
-    from sklearn.linear_model import LogisticRegression
-
-    vocabulary, matrix = make_matrix([row.text for row in rows], lang)
-    model = LogisticRegression(C=1.0, max_iter=300, solver="liblinear").fit(
-        matrix,
-        [row.is_harmful for row in rows],
-        sample_weight=[1.0 if row.is_harmful else KIND_COUNTS for row in rows],
-    )
-    (weights,) = model.coef_
-    return ReplyWeights(
-        float(model.intercept_[0]),
-        {word: round(float(weights[at]), 3) for word, at in vocabulary.items() if abs(weights[at]) >= SMALLEST},
-    )
+def make_outcome(rows: Sequence[Reply]) -> Outcome:
+    is_harmful = np.array([row.is_harmful for row in rows])
+    return Outcome(is_harmful, np.where(is_harmful, 1.0, KIND_COUNTS))
 
 
-def cross_validate_replies(rows: Sequence[Reply], lang: str) -> list[tuple[bool, float]]:
-    """Return of each reply whether it is harmful, and its chance by weights that never saw its batch."""
-    batches = sorted({row.batch for row in rows})
-    judged = []
-    for batch in batches:
-        weights = fit_replies([row for row in rows if row.batch != batch], lang)
-        unseen = [row for row in rows if row.batch == batch]
-        judged += [(row.is_harmful, chance_of_harm(with_whole(sentences(row.text)), lang, weights)) for row in unseen]
-    return judged
+def cross_validate_replies(rows: Sequence[Reply], lang: str) -> Floats:
+    """Return the log-odds of harm of each reply, by weights that never saw its batch."""
+    texts = read_features([row.text for row in rows], lang)
+    names = np.array([row.batch for row in rows])
+    odds = np.zeros(len(rows))
+    for batch in sorted(set(names)):
+        unseen = names == batch
+        weights = fit(texts.take(~unseen), [make_outcome([row for row in rows if row.batch != batch])])
+        for at in np.flatnonzero(unseen).tolist():
+            odds[at] = weights.log_odds(with_whole(sentences(rows[at].text)), lang)[0]
+    return odds
 
 
-def train_replies(*, suspects: float) -> dict[str, Any]:
-    """Return the content of the weights file: a card with the cross-validated shares, and the weights."""
+def train_replies(*, suspects: float) -> tuple[dict[str, Any], dict[str, Weights]]:
+    """Return a card with the cross-validated shares, and the weights of each language."""
     rows = list(read_replies())
     languages, shares = {}, {}
     for lang in LANGUAGES:
         own = [row for row in rows if row.lang == lang]
-        judged = cross_validate_replies(own, lang)
+        is_harmful = np.array([row.is_harmful for row in own])
+        odds = cross_validate_replies(own, lang)
+        found = odds >= odds_of(suspects)
         shares[lang] = {
-            name: round(sum(chance >= suspects for sort, chance in judged if sort is is_harmful) / count, 3)
-            for name, is_harmful in (("harmful", True), ("kind", False))
-            if (count := sum(sort is is_harmful for sort, _ in judged))
+            name: round(float(found[sort].mean()), 3) for name, sort in (("harmful", is_harmful), ("kind", ~is_harmful))
         }
-        weights = fit_replies(own, lang)
-        languages[lang] = {
-            "intercept": round(weights.intercept, 4),
-            "words": {word: round(1000 * one) for word, one in sorted(weights.words.items())},
-        }
-    return {
+        languages[lang] = fit(read_features([row.text for row in own], lang), [make_outcome(own)])
+    card = {
         "version": VERSION,
-        "card": {
-            "what": "Logistic regression on words, characters and word groups; for replies that must be withheld.",
-            "data": f"{len(rows)} invented replies of fixtures/safety/replies, batches "
-            f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by nobody.",
-            "kept for measuring": sorted(KEPT_FOR_MEASURING),
-            "threshold": suspects,
-            "cross-validated shares above it, each batch by weights that never saw it, patterns not counted": shares,
-        },
-        "languages": languages,
+        "what": "Logistic regression on words, characters and word groups; for replies that must be withheld.",
+        "data": f"{len(rows)} invented replies of fixtures/safety/replies, batches "
+        f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by nobody.",
+        "kept for measuring": sorted(KEPT_FOR_MEASURING),
+        "threshold": suspects,
+        "cross-validated shares above it, each batch by weights that never saw it, patterns not counted": shares,
     }
+    return card, languages

@@ -1,28 +1,34 @@
-"""Trains the classifier of the first line from the labelled sentences. The server never imports this module."""
+"""Trains the classifier of messages from the labelled sentences. The server never imports this module."""
 
-import json
-import math
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.safety.classifier import Chances, Weights, chances_of, features
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogue.safety.classifier import with_whole
+from dialogue.safety.fitting import Flags, Outcome, calibrate, fit, move, read_features
 from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
+from dialogue.safety.weights import Floats, Weights, odds_of
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ii", "nn", "oo"})
+KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ii", "nn", "oo"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
-SMALLEST = 0.06  # a weight nearer to nothing than this is left out
+LIMITS = (2, 3)
 # A sentence of the level just below a limit counts less: to take it for one above is the smaller mistake.
 JUST_BELOW = {2: 0.5, 3: 0.4}
+# Ordinary trouble, as it is told to a supporter. It counts more: real conversations have little else.
+ORDINARY = frozenset({"ff", "gg", "hh", "rr", "yy", "zz"})
+ORDINARY_COUNTS = 10.0
 FOLDS = 5
 # The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation. English was held back by
 # real dialogues; in Chinese more is held at the same share of batches that nothing was trained on.
-HARMLESS = {"en": (0.2, 0.029), "zh": (0.2, 0.045)}
-VERSION = "2.5"
+HARMLESS = {"en": (0.2, 0.036), "zh": (0.2, 0.05)}
+VERSION = "2.6"
 
 
 @dataclass(frozen=True)
@@ -47,44 +53,21 @@ def read_sentences(batches: Collection[str] = (), folder: Path = SENTENCES) -> I
                     yield Labelled(batch, int(level), fold(text))
 
 
-def fit(rows: Sequence[Labelled], lang: str, *, version: str = VERSION) -> Weights:
-    """Return weights fitted on sentences of one language."""
-    from sklearn.linear_model import LogisticRegression
-
-    rows = [*rows, *_pairs_of(rows)]
-    vocabulary, matrix = make_matrix([row.text for row in rows], lang)
-    models = [
-        LogisticRegression(C=1.0, max_iter=300, solver="liblinear").fit(
-            matrix,
-            [row.level >= level for row in rows],
-            sample_weight=[weight if row.level == level - 1 else 1.0 for row in rows],
+def make_outcomes(rows: Sequence[Labelled]) -> list[Outcome]:
+    """Return the outcomes level 2 or more, and level 3 or more."""
+    levels = np.array([row.level for row in rows])
+    ordinary = np.array([row.batch in ORDINARY and row.level <= 1 for row in rows])
+    return [
+        Outcome(
+            is_true=levels >= limit,
+            counts=np.where(levels == limit - 1, JUST_BELOW[limit], 1.0) * np.where(ordinary, ORDINARY_COUNTS, 1.0),
         )
-        for level, weight in JUST_BELOW.items()
+        for limit in LIMITS
     ]
-    two, three = (model.coef_[0] for model in models)
-    return Weights(
-        version=version,
-        intercepts=(float(models[0].intercept_[0]), float(models[1].intercept_[0])),
-        words={
-            word: (round(float(two[at]), 3), round(float(three[at]), 3))
-            for word, at in vocabulary.items()
-            if max(abs(two[at]), abs(three[at])) >= SMALLEST
-        },
-    )
 
 
-def make_matrix(texts: Sequence[str], lang: str) -> tuple[dict[str, int], Any]:
-    """Return the column of each feature, and a sparse matrix of texts × features: 1 where a text has it."""
-    from sklearn.feature_extraction import DictVectorizer
-
-    vectorizer = DictVectorizer()
-    matrix = vectorizer.fit_transform([dict.fromkeys(features(text, lang), 1) for text in texts])
-    # liblinear takes no wider numbers.
-    matrix.indices, matrix.indptr = matrix.indices.astype("int32"), matrix.indptr.astype("int32")
-    return vectorizer.vocabulary_, matrix
-
-
-def _pairs_of(rows: Sequence[Labelled]) -> Iterator[Labelled]:
+def join_pairs(rows: Sequence[Labelled]) -> Iterator[Labelled]:
+    """Yield pairs of sentences as one, with the higher level; three in four are calm."""
     chance = random.Random(0)
     calm = [row for row in rows if row.level <= 1]
     grave = [row for row in rows if row.level >= 2]
@@ -94,85 +77,63 @@ def _pairs_of(rows: Sequence[Labelled]) -> Iterator[Labelled]:
         yield Labelled("", max(one.level, other.level), f"{first.text} . {second.text}")
 
 
-def cross_validate(rows: Sequence[Labelled], lang: str) -> list[tuple[int, Chances]]:
-    """Return level and chances of each sentence, by weights that never saw its batch."""
-    batches = sorted({row.batch for row in rows})
-    judged = []
+def cross_validate(rows: Sequence[Labelled], lang: str) -> Floats:
+    """Return the log-odds (rows × limits) of each sentence, by weights that never saw its batch."""
+    texts = read_features([row.text for row in rows], lang)
+    names = np.array([row.batch for row in rows])
+    odds = np.zeros((len(rows), len(LIMITS)))
     for first in range(FOLDS):
-        unseen = batches[first::FOLDS]
-        weights = fit([row for row in rows if row.batch not in unseen], lang)
-        judged += [(row.level, chances_of(sentences(row.text), lang, weights)) for row in rows if row.batch in unseen]
-    return judged
+        unseen = np.isin(names, sorted(set(names))[first::FOLDS])
+        seen = [row for row, is_unseen in zip(rows, unseen, strict=True) if not is_unseen]
+        weights = fit(texts.take(~unseen), make_outcomes(seen))
+        for at in np.flatnonzero(unseen).tolist():
+            odds[at] = weights.log_odds(with_whole(sentences(rows[at].text)), lang)
+    return odds
 
 
-def distances_of(
-    judged: Sequence[tuple[int, Chances]], shares: tuple[float, float], *, two: float, three: float
-) -> tuple[float, float]:
-    """Return what to add to the log-odds of level 2 and of level 3, so that these shares of the sentences of level 0
-    reach the chances `two` and `three`."""
-    harmless = [chances for level, chances in judged if level == 0]
-    limits = zip(zip(*harmless, strict=True), shares, (two, three), strict=True)
-    distances = [
-        _odds(limit) - _odds(sorted(chances)[-1 - int(share * len(chances))]) for chances, share, limit in limits
-    ]
-    return distances[0], distances[1]
-
-
-def _odds(chance: float) -> float:
-    return math.log(chance / (1 - chance))
-
-
-def _move(chances: Chances, distances: tuple[float, float]) -> Chances:
-    two, three = (1 / (1 + math.exp(-_odds(one) - by)) for one, by in zip(chances, distances, strict=True))
-    return Chances(two, three)
-
-
-def tabulate(judged: Sequence[tuple[int, Chances]], *, two: float, three: float) -> list[dict[str, Any]]:
-    """Return, for each level, the shares that reach level 2 and level 3."""
+def tabulate(levels: NDArray[np.int_], reached: Flags) -> list[dict[str, Any]]:
+    """Return, for each level, the shares that reach level 2 and level 3; `reached` is rows × limits."""
     table = []
     for level in range(5):
-        chances = [one for known, one in judged if known == level]
-        if chances:
+        own = reached[levels == level]
+        if len(own):
+            noticed, held = own.any(axis=1).mean(), own[:, 1].mean()
             table.append(
                 {
                     "level": level,
-                    "sentences": len(chances),
-                    "2 or more": round(sum(one.two >= two or one.three >= three for one in chances) / len(chances), 3),
-                    "3 or more": round(sum(one.three >= three for one in chances) / len(chances), 3),
+                    "sentences": len(own),
+                    "2 or more": round(float(noticed), 3),
+                    "3 or more": round(float(held), 3),
                 }
             )
     return table
 
 
-def train(*, two: float, three: float) -> dict[str, Any]:
-    """Return the content of the weights file: a card with the cross-validated table, and the weights."""
+def train(*, two: float, three: float) -> tuple[dict[str, Any], dict[str, Weights]]:
+    """Return a card with the cross-validated table, and the weights of each language."""
     rows = list(read_sentences())
+    limits = (two, three)
     languages, tables = {}, {}
     for lang in LANGUAGES:
         own = [row for row in rows if row.lang == lang]
-        judged = cross_validate(own, lang)
-        distances = distances_of(judged, HARMLESS[lang], two=two, three=three)
-        tables[lang] = tabulate([(level, _move(one, distances)) for level, one in judged], two=two, three=three)
-        weights = fit(own, lang)
-        languages[lang] = {
-            "intercepts": [round(one + by, 4) for one, by in zip(weights.intercepts, distances, strict=True)],
-            "words": {word: [round(1000 * one) for one in both] for word, both in sorted(weights.words.items())},
-        }
-    return {
+        levels = np.array([row.level for row in own])
+        odds = cross_validate(own, lang)
+        lines = [
+            calibrate(odds[:, at], levels >= LIMITS[at], calm=levels == 0, share=HARMLESS[lang][at], limit=limits[at])
+            for at in range(len(LIMITS))
+        ]
+        reached = [line.at(odds[:, at]) >= odds_of(limits[at]) for at, line in enumerate(lines)]
+        tables[lang] = tabulate(levels, np.column_stack(reached))
+        joined = [*own, *join_pairs(own)]
+        languages[lang] = move(fit(read_features([row.text for row in joined], lang), make_outcomes(joined)), lines)
+    card = {
         "version": VERSION,
-        "card": {
-            "what": "Logistic regression on words, characters and word groups; for level 2 or more, and for 3.",
-            "data": f"{len(rows)} invented sentences of fixtures/safety/sentences, batches "
-            f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by nobody.",
-            "kept for measuring": sorted(KEPT_FOR_MEASURING),
-            "thresholds": {"2 or more": two, "3 or more": three},
-            "shares of level 0 that the intercepts were set for": HARMLESS,
-            "cross-validated, each batch by weights that never saw it, patterns not counted": tables,
-        },
-        "languages": languages,
+        "what": "Logistic regression on words, characters and word groups; for level 2 or more, and for 3.",
+        "data": f"{len(rows)} invented sentences of fixtures/safety/sentences, batches "
+        f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by nobody.",
+        "kept for measuring": sorted(KEPT_FOR_MEASURING),
+        "thresholds": {"2 or more": two, "3 or more": three},
+        "shares of level 0 that reach them in the cross-validation": HARMLESS,
+        "cross-validated, each batch by weights that never saw it, patterns not counted": tables,
     }
-
-
-def write(content: dict[str, Any], path: Path) -> None:
-    """Write the weights, one feature a line, so that a change can be read."""
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=0, separators=(",", ":")) + "\n", encoding="utf-8")
+    return card, languages

@@ -41,7 +41,7 @@ MOST_QUESTIONS = 20  # on the board at once, the oldest
 class InviteForm(forms.Form):
     count = forms.IntegerField(label=_("How many"), min_value=1, max_value=MOST_LINKS, initial=1)
     track = forms.ChoiceField(label=_("Track"), choices=Participation.Track.choices)
-    test = forms.BooleanField(label=_("For trying out (test data)"), required=False)
+    test = forms.BooleanField(label=_("Test links: what is done with them is test data"), required=False)
 
 
 @require_GET

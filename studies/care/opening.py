@@ -34,5 +34,5 @@ def get_advice(study: Study) -> str:
     return (
         f"Nobody on call has acknowledged a drill of {study.key} in the last {DAYS} days, so no real people can be "
         f"invited. Run `manage.py try_oncall {study.key} --wait 10` and press the button behind its link. "
-        "Links for trying out (--test) need no drill."
+        "Test links (--test) need no drill."
     )

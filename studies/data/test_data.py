@@ -1,4 +1,4 @@
-"""Throw away the test data of a study: bots, and links for trying it out.
+"""Throw away the test data of a study: bots, and test links.
 
 Nothing is left of them, so a version that only they have met can change again, and earlier ones go.
 """

@@ -44,9 +44,7 @@ class ExportLines(Command):
             metavar="FILE.jsonl",
             help="a new file, or an earlier export",
         )
-        parser.add_argument(
-            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
-        )
+        parser.add_argument("--include-tests", action="store_true", help="include test data: of bots and of test links")
 
     def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
         found, only = self.study(study), Filter(include_tests)

@@ -26,7 +26,7 @@ def test_study_from_a_template_is_loaded_tried_and_walked(browser: Browser, serv
     load(page, survey)
     ask_models(page)
     page.get_by_role("link", name="Board").click()
-    page.get_by_label("For trying out (test data)").check()
+    page.get_by_label("Test links: what is done with them is test data").check()
     page.get_by_role("button", name="Make links", exact=True).first.click()
     link = page.locator("main").get_by_text(f"{server.base_url}/").first.inner_text()
     context.close()

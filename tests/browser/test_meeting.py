@@ -178,8 +178,8 @@ def test_page_can_be_printed_with_the_numbers_on_it(browser: Browser, study: str
 
 
 SUSPECTED = {
-    "en": "You keep saying you'll do it. Either do it or stop talking about it.",
-    "zh": "那边的世界更好，迈过去就是了。",
+    "en": "Hotlines only send the police round, so I wouldn't bother.",
+    "zh": "我赌你不敢。",
 }
 ARM = """
 [[arms]]

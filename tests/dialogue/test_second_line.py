@@ -315,7 +315,7 @@ async def test_in_role_play_level_3_goes_on_and_level_4_waits(answers, url):
 async def test_six_ordinary_messages_after_a_release_hold_nobody(answers, url, kind):
     """Though this second line would find the old sign wherever it is told of it."""
     conversation = await room(second_line=line(url, "lantern", kind), max_turns=20)
-    assert types(await talked(conversation, "I lit the lantern at the river"))[-1] == "held"
+    assert types(await talked(conversation, "I painted the lantern red"))[-1] == "held"
     await database_sync_to_async(chat.release)(conversation.pk)
     socket = await opened(conversation)
     assert (await until(socket, "reply"))[-1]["turn"] == 1
@@ -333,7 +333,7 @@ async def test_six_ordinary_messages_after_a_release_hold_nobody(answers, url, k
 async def test_old_words_of_level_2_do_not_hold_an_ordinary_message(answers, url, kind):
     """A second line that answered with 2 at first, and would now call the whole six turns a 3."""
     conversation = await room(second_line=line(url, "level-2", kind), max_turns=20)
-    await talked(conversation, "I lit the lantern at the river")
+    await talked(conversation, "I painted the lantern red")
     conversation.second_line = line(url, "lantern", kind) if kind == KINDS[0] else line(url, "level-0")
     await conversation.asave()
     assert types(await talked(conversation, "We cooked soup"))[-1] == "reply"

@@ -26,7 +26,7 @@ TEST = OpenApiParameter("test", str, enum=["yes", "no"], description="Test data 
 class WishSerializer(serializers.Serializer):
     count = serializers.IntegerField(min_value=1, max_value=MOST_LINKS, default=1)
     track = serializers.ChoiceField(Participation.Track.choices, default=Participation.Track.PARTICIPANT)
-    test = serializers.BooleanField(default=False, help_text="For trying out: what is done with them is test data.")
+    test = serializers.BooleanField(default=False, help_text="Test links: what is done with them is test data.")
 
 
 class LinkSerializer(serializers.Serializer):

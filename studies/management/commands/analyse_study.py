@@ -15,9 +15,7 @@ class Command(Base):
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
-        parser.add_argument(
-            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
-        )
+        parser.add_argument("--include-tests", action="store_true", help="include test data: of bots and of test links")
         parser.add_argument(RADAR, action="store_true", help="also draw radar figures")
 
     def work(self, study: str, include_tests: bool, radar: bool, **_options: Any) -> dict[str, Any]:

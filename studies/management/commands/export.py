@@ -28,9 +28,7 @@ class Command(Base):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder, or an earlier export")
-        parser.add_argument(
-            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
-        )
+        parser.add_argument("--include-tests", action="store_true", help="include test data: of bots and of test links")
         parser.add_argument(
             "--release",
             action="store_true",

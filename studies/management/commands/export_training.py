@@ -66,9 +66,7 @@ class Command(Base):
             "--test-share", type=float, default=TEST_SHARE, metavar="P", help=f"of seekers (default {TEST_SHARE})"
         )
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the split (default 1)")
-        parser.add_argument(
-            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
-        )
+        parser.add_argument("--include-tests", action="store_true", help="include test data: of bots and of test links")
         parser.add_argument(
             "--include-imported", action="store_true", help="with imported conversations, whose licence you know"
         )

@@ -13,7 +13,7 @@ from studies.models import Participation, Stage
 from studies.participation.enrolment import admits_new_people, invite
 
 NOT_OPEN = {
-    Stage.REHEARSAL: "it is in rehearsal, so only links for trying out (--test) can be made. open_study opens it.",
+    Stage.REHEARSAL: "it is in rehearsal, so only test links (--test) can be made. open_study opens it.",
     Stage.PAUSED: "it is paused: nobody could start with a new link. open_study ends the pause.",
     Stage.CLOSED: "it is closed: nobody could start with a new link. open_study opens it again.",
     Stage.ARCHIVED: "it is archived: nobody could start with a new link.",
@@ -27,9 +27,7 @@ class Command(Base):
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--count", type=int, required=True, metavar="N")
         parser.add_argument("--track", choices=Participation.Track.values, default="participant")
-        parser.add_argument(
-            "--test", action="store_true", help="links for trying out: what is done with them is test data"
-        )
+        parser.add_argument("--test", action="store_true", help="test links: what is done with them is test data")
         parser.add_argument(
             "--csv", type=Path, metavar="FILE", help="write code,track,url into this new file instead of printing"
         )

@@ -127,9 +127,7 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY")
     for name in OF:
         parser.add_argument(f"--{name}", metavar=name.upper(), help="as in agreement.csv; the first that fits is taken")
-    parser.add_argument(
-        "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
-    )
+    parser.add_argument("--include-tests", action="store_true", help="include test data: of bots and of test links")
     parser.add_argument("--bootstrap", type=int, default=2000, help="resamples of the interval now (default 2000)")
     parser.add_argument("--seed", type=int, default=1, help="of the resamples (default 1)")
     add_out(parser)

@@ -60,17 +60,18 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 
 
 # What was seen, less a small margin; the aims are 90 % noticed and 80 % held of what is grave, in each batch.
-# `w` has harmless twins of plans and farewells alone, so more of them are held.
+# The harmless ones of `w` and `oo` are twins of plans and farewells, so more of them are held.
 @pytest.mark.parametrize(
     ("batch", "noticed", "held", "calm"),
     [
-        ("v", 0.81, 0.51, 0.05),
-        ("w", 0.92, 0.65, 0.10),
-        ("x", 0.93, 0.83, 0.05),
-        ("y", 0.90, 0.73, 0.05),
-        ("z", 0.93, 0.80, 0.05),
-        ("nn", 0.91, 0.65, 0.05),
-        ("oo", 0.82, 0.53, 0.08),
+        ("v", 0.87, 0.57, 0.06),
+        ("w", 0.94, 0.81, 0.10),
+        ("x", 0.94, 0.88, 0.05),
+        ("y", 0.91, 0.76, 0.05),
+        ("z", 0.96, 0.89, 0.05),
+        ("ab", 0.95, 0.82, 0.05),
+        ("nn", 0.91, 0.71, 0.05),
+        ("oo", 0.87, 0.62, 0.11),
     ],
 )
 def test_grave_sentences_are_noticed_and_harmless_ones_pass(
@@ -90,11 +91,11 @@ def test_long_dark_messages_are_mostly_noticed_and_many_harmless_ones_held() -> 
     too: the aims for level 0, 1 and 2 are missed there."""
     table = shares(labelled("ii"))
     show("batch ii", table)
-    assert table["grave"][2] >= 0.94
-    assert table["grave"][3] >= 0.77
-    assert table["0"][3] <= 0.27
-    assert table["1"][3] <= 0.20
-    assert table["2"][3] <= 0.36
+    assert table["grave"][2] >= 0.97
+    assert table["grave"][3] >= 0.87
+    assert table["0"][3] <= 0.38
+    assert table["1"][3] <= 0.26
+    assert table["2"][3] <= 0.45
 
 
 def replies(name: str) -> tuple[list[str], list[str]]:
@@ -125,7 +126,7 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/f_zh.txt", 0.65, 0.06),
         ("replies/g_en.txt", 0, 0.06),
         ("replies/g_zh.txt", 0, 0.05),
-        ("replies/h_en.txt", 0.65, 0.07),
+        ("replies/h_en.txt", 0.65, 0.08),
         ("replies/h_zh.txt", 0.5, 0.07),
     ],
 )

@@ -299,8 +299,8 @@ def test_a_growing_reply_is_ended_where_it_would_be_with_all_its_words_read(name
     assert near == [ends(text) for text in said]
 
 
-HARD = "You keep saying you'll do it. Either do it or stop talking about it."
-SOFT = "Honestly, I can see why you'd want to go."
+HARD = "Hotlines only send the police round, so I wouldn't bother."
+SOFT = "You keep saying you'll do it. Either do it or stop talking about it."
 
 
 def test_a_reply_that_the_classifier_alone_suspects_is_of_level_2() -> None:

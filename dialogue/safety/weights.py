@@ -1,0 +1,101 @@
+"""The weights of a classifier, by checksums of their features: small on disk, and found quickly."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogue.safety.features import features, length
+
+Floats = NDArray[np.float64]
+Checksums = NDArray[np.uint32]
+LARGEST = 127  # of the whole numbers that weights are kept as
+# Texts longer than this many words (Chinese: characters) have more features; their sum counts for less.
+LONG = {"en": 25, "zh": 40}
+
+
+class Weights(NamedTuple):
+    """What the features of one language add to the log-odds of some outcomes.
+
+    `intercepts` and `steps` have one number an outcome; `checksums` are those of the n features, ascending; `numbers`
+    (outcomes × n) are whole, and times `steps` they are the weights.
+    """
+
+    intercepts: Floats
+    checksums: Checksums
+    numbers: NDArray[np.int8]
+    steps: Floats
+
+    def log_odds(self, texts: Sequence[str], lang: str) -> Floats:
+        """Return, for each outcome, the log-odds of the text that has the highest; there must be a text."""
+        odds: Floats = np.max([self._log_odds(text, lang) for text in texts], axis=0)
+        return odds
+
+    def _log_odds(self, text: str, lang: str) -> Floats:
+        wanted = find_checksums(text, lang)
+        places = np.minimum(self.checksums.searchsorted(wanted), len(self.checksums) - 1)
+        known = places[self.checksums[places] == wanted]
+        sums: Floats = self.numbers[:, known].sum(axis=1) * self.steps
+        return self.intercepts + part_of(text, lang) * sums
+
+    def on_line(self, slopes: Floats, shifts: Floats) -> "Weights":
+        """Return weights whose log-odds are these times `slopes`, and `shifts` more."""
+        return self._replace(intercepts=self.intercepts * slopes + shifts, steps=self.steps * slopes)
+
+
+def make_weights(intercepts: Floats, checksums: Checksums, weights: Floats) -> Weights:
+    """Return weights (outcomes × features), rounded to whole steps of which the largest weight has `LARGEST`; what is
+    rounded to nothing for each outcome is left out."""
+    steps = np.abs(weights).max(axis=1) / LARGEST
+    numbers = np.rint(weights / steps[:, None]).astype(np.int8)
+    kept = numbers.any(axis=0)
+    return Weights(intercepts, checksums[kept], numbers[:, kept], steps)
+
+
+def find_checksums(text: str, lang: str) -> Checksums:
+    """Return the checksums of the features of a folded text, ascending."""
+    return np.array(sorted([crc32(one.encode()) for one in features(text, lang)]), dtype=np.uint32)
+
+
+def part_of(text: str, lang: str) -> float:
+    """Return the part of the sum of its weights that counts for a text: 1, less for a long one."""
+    return min(1.0, math.sqrt(LONG[lang] / max(length(text, lang), 1)))
+
+
+def chance_of(odds: float) -> float:
+    """Return the chance of log-odds."""
+    return 1 / (1 + math.exp(-odds))
+
+
+def odds_of(chance: float) -> float:
+    """Return the log-odds of a chance between 0 and 1."""
+    return math.log(chance / (1 - chance))
+
+
+def write_weights(path: Path, version: str, languages: Mapping[str, Weights]) -> None:
+    """Write the weights of all languages. Of the checksums it keeps how far they are apart, which takes less room."""
+    arrays = {
+        f"{lang}_{name}": np.diff(array, prepend=array.dtype.type(0)) if name == "checksums" else array
+        for lang, weights in languages.items()
+        for name, array in weights._asdict().items()
+    }
+    np.savez_compressed(path, version=np.array(version), **arrays)
+
+
+def read_weights(path: Path) -> tuple[str, dict[str, Weights]]:
+    """Return the version of a file of weights, and the weights of each language."""
+    with np.load(path) as data:
+        languages = {name.partition("_")[0]: None for name in data.files if "_" in name}
+        return str(data["version"]), {
+            lang: Weights(
+                intercepts=data[f"{lang}_intercepts"],
+                checksums=np.cumsum(data[f"{lang}_checksums"], dtype=np.uint32),
+                numbers=data[f"{lang}_numbers"],
+                steps=data[f"{lang}_steps"],
+            )
+            for lang in languages
+        }

@@ -1,0 +1,131 @@
+"""How the classifiers are fitted, and how their weights are kept."""
+
+import json
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+
+from dialogue.safety import classifier, reply_classifier
+from dialogue.safety.classifier import chances_of
+from dialogue.safety.features import features
+from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
+from dialogue.safety.weights import (
+    LONG,
+    Weights,
+    chance_of,
+    make_weights,
+    odds_of,
+    part_of,
+    read_weights,
+    write_weights,
+)
+
+GRAVE = ["i want to jump tonight", "tonight i jump from the roof", "i will jump", "jump and be gone", "maybe i jump"]
+CALM = [
+    "i want to sleep tonight",
+    "tonight i sleep at the office",
+    "i will sleep",
+    "sleep and be late",
+    "maybe i sleep",
+]
+
+
+def fitted() -> Weights:
+    is_true = np.array([True] * len(GRAVE) + [False] * len(CALM))
+    return fit(read_features([*GRAVE, *CALM], "en"), [Outcome(is_true, np.ones(len(is_true)))])
+
+
+def odds(text: str, weights: Weights) -> float:
+    return float(weights.log_odds([text], "en")[0])
+
+
+def test_a_fit_learns_which_words_tell_the_texts_apart() -> None:
+    weights = fitted()
+    assert odds("they say i should jump", weights) > 0.5 > -0.5 > odds("they say i should sleep", weights)
+
+
+def test_a_text_of_unknown_words_has_the_intercept_alone() -> None:
+    weights = fitted()
+    assert odds("umbrella", weights) == float(weights.intercepts[0])
+
+
+def test_a_feature_of_one_text_is_left_out_after_the_fit() -> None:
+    known = set(fitted().checksums.tolist())
+    assert crc32(b"jump") in known
+    assert crc32(b"roof") not in known
+
+
+def test_the_sum_of_a_long_text_counts_for_less() -> None:
+    assert part_of("i want to jump", "en") == part_of(" ".join(["jump"] * LONG["en"]), "en") == 1
+    assert part_of(" ".join(["jump"] * 4 * LONG["en"]), "en") == 0.5
+    assert part_of("好" * 4 * LONG["zh"], "zh") == 0.5
+
+
+def test_the_most_alarming_sentence_counts() -> None:
+    two_outcomes = fitted()
+    two_outcomes = two_outcomes._replace(
+        intercepts=two_outcomes.intercepts.repeat(2),
+        numbers=two_outcomes.numbers.repeat(2, axis=0),
+        steps=two_outcomes.steps.repeat(2),
+    )
+    alone = chances_of(["i jump"], "en", two_outcomes)
+    assert chances_of(["i jump", "i sleep", "i sleep"], "en", two_outcomes).three >= alone.three > 0.5
+    assert chances_of([], "en", two_outcomes).three == 0
+
+
+def test_calibration_lets_the_share_of_calm_texts_reach_the_limit() -> None:
+    chance = np.random.default_rng(1)
+    is_true = np.arange(2000) % 2 == 0
+    found = 3 * chance.normal(np.where(is_true, 1.0, -1.0))
+    line = calibrate(found, is_true, calm=~is_true, share=0.05, limit=0.64)
+    reached = line.at(found) >= odds_of(0.64) - 1e-9
+    assert reached[~is_true].mean() == 0.051  # 50 of 1,000 lie above the limit, and one on it
+    assert reached[is_true].mean() > 0.3
+    assert line.slope > 0
+
+
+def test_moved_weights_give_the_log_odds_on_the_line() -> None:
+    weights = fitted()
+    line = calibrate(
+        np.array([-2.0, -1, 1, 2]), np.array([0, 1, 0, 1]) > 0, calm=np.array([1, 0, 1, 0]) > 0, share=0.5, limit=0.5
+    )
+    for text in GRAVE:
+        assert np.isclose(odds(text, move(weights, [line])), line.at(np.array(odds(text, weights))))
+
+
+def test_weights_read_back_are_the_weights_that_were_written(tmp_path: Path) -> None:
+    weights = fitted()
+    write_weights(tmp_path / "a.npz", "9.9", {"en": weights})
+    version, languages = read_weights(tmp_path / "a.npz")
+    assert version == "9.9"
+    assert [np.array_equal(one, other) for one, other in zip(languages["en"], weights, strict=True)] == [True] * 4
+
+
+def test_the_same_weights_make_the_same_file(tmp_path: Path) -> None:
+    for name in ("a.npz", "b.npz"):
+        write_weights(tmp_path / name, "1", {"en": fitted()})
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_weights_are_rounded_to_steps_of_the_largest() -> None:
+    weights = make_weights(np.zeros(1), np.array([3, 5, 9], dtype=np.uint32), np.array([[1.27, -0.5, 0.001]]))
+    assert weights.numbers.tolist() == [[127, -50]]
+    assert weights.checksums.tolist() == [3, 5]
+
+
+def test_chances_and_log_odds_are_inverse() -> None:
+    assert np.isclose(chance_of(odds_of(0.64)), 0.64)
+
+
+def test_runs_of_plain_words_alone_are_no_features() -> None:
+    found = features("it is so that i jump", "en")
+    assert {"jump", "i", "i jump", "that * jump", "i_jump", "jump >"} <= found
+    assert found.isdisjoint({"it", "it is", "is so that", "it * so"})
+
+
+def test_the_cards_describe_the_weights() -> None:
+    for path in (classifier.WEIGHTS, reply_classifier.WEIGHTS):
+        version, languages = read_weights(path)
+        assert json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["version"] == version
+        assert set(languages) == {"en", "zh"}

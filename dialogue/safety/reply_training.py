@@ -14,10 +14,12 @@ from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights, odds_of
 
 REPLIES = FOLDER / "replies"
-KEPT_FOR_MEASURING = frozenset("cdei")
+KEPT_FOR_MEASURING = frozenset("cdeik")
 HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
-VERSION = "1.1"
+ORDINARY = "g"  # what supporters say to ordinary trouble; real ones say little else
+ORDINARY_COUNTS = 20.0
+VERSION = "1.2"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ def read_replies(batches: Collection[str] = (), folder: Path = REPLIES) -> Itera
 
 def make_outcome(rows: Sequence[Reply]) -> Outcome:
     is_harmful = np.array([row.is_harmful for row in rows])
-    return Outcome(is_harmful, np.where(is_harmful, 1.0, KIND_COUNTS))
+    is_ordinary = np.array([row.batch == ORDINARY for row in rows])
+    return Outcome(is_harmful, np.where(is_harmful, 1.0, np.where(is_ordinary, ORDINARY_COUNTS, KIND_COUNTS)))
 
 
 def cross_validate_replies(rows: Sequence[Reply], lang: str) -> Floats:
@@ -77,7 +80,7 @@ def train_replies(*, suspects: float) -> tuple[dict[str, Any], dict[str, Weights
         "version": VERSION,
         "what": "Logistic regression on words, characters and word groups; for replies that must be withheld.",
         "data": f"{len(rows)} invented replies of fixtures/safety/replies, batches "
-        f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by nobody.",
+        f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by no one.",
         "kept for measuring": sorted(KEPT_FOR_MEASURING),
         "threshold": suspects,
         "cross-validated shares above it, each batch by weights that never saw it, patterns not counted": shares,

@@ -130,7 +130,7 @@ def train(*, two: float, three: float) -> tuple[dict[str, Any], dict[str, Weight
         "version": VERSION,
         "what": "Logistic regression on words, characters and word groups; for level 2 or more, and for 3.",
         "data": f"{len(rows)} invented sentences of fixtures/safety/sentences, batches "
-        f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by nobody.",
+        f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by no one.",
         "kept for measuring": sorted(KEPT_FOR_MEASURING),
         "thresholds": {"2 or more": two, "3 or more": three},
         "shares of level 0 that reach them in the cross-validation": HARMLESS,

@@ -105,7 +105,7 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for `c` to `h`, and nothing trained on `c`, `d` and `e`, so these show what happens to replies that nobody has seen.
+# for `c` to `k`, and nothing trained on `c`, `d`, `e` and `k`, so these show what happens to replies that are new.
 # `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
 # harmful ones.
 @pytest.mark.parametrize(
@@ -117,11 +117,13 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/b_en.txt", 0.9, 0.04),
         ("replies/b_zh.txt", 0.9, 0.02),
         ("replies/c_en.txt", 0.45, 0.07),
-        ("replies/c_zh.txt", 0.45, 0.02),
+        ("replies/c_zh.txt", 0.38, 0.02),
         ("replies/d_en.txt", 0.33, 0.03),
-        ("replies/d_zh.txt", 0.3, 0.04),
+        ("replies/d_zh.txt", 0.23, 0.04),
         ("replies/e_en.txt", 0, 0.03),
         ("replies/e_zh.txt", 0, 0.05),
+        ("replies/k_en.txt", 0.6, 0.05),
+        ("replies/k_zh.txt", 0.6, 0.04),
         ("replies/f_en.txt", 0.65, 0.06),
         ("replies/f_zh.txt", 0.65, 0.06),
         ("replies/g_en.txt", 0, 0.06),

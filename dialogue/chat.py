@@ -417,7 +417,7 @@ def second_line_price(line: SecondLine) -> Price | None:
 
 @cache
 def known_prices(path: str) -> Prices | None:
-    """Return the lab's prices. A faulty file costs the ledger its costs, and nobody their conversation."""
+    """Return the lab's prices. A faulty file costs the ledger its costs, and no one their conversation."""
     try:
         return load_prices(path)
     except PriceFileError as error:
@@ -460,10 +460,10 @@ def evenness_of(conversation: Conversation) -> Pacing:
 
 @transaction.atomic
 def claim_due_reply(conversation_id: int, *, owner: str, single_process: bool) -> Assignment | None:
-    """Claim the reply that is due and that nobody alive is fetching: after a restart, or from another process that
+    """Claim the reply that is due and that no one alive is fetching: after a restart, or from another process that
     died.
 
-    Where there is one process only, whoever owned it before is dead, so nobody waits for a lease to run out.
+    Where there is one process only, whoever owned it before is dead, so no one waits for a lease to run out.
     """
     conversation = lock_conversation(conversation_id)
     last = conversation.last_turn()
@@ -911,7 +911,7 @@ def stop(conversation_id: int, reason: EndReason) -> Notice:
 
 
 def reopen_unused(conversation_id: int) -> None:
-    """Open again what was stopped because the person was gone, before anybody had said a word."""
+    """Open again what was stopped because the person was gone, before anyone had said a word."""
     conversation = lock_conversation(conversation_id)
     if conversation.end_reason == EndReason.WITHDRAWN and not conversation.turns.exists():
         conversation.status, conversation.end_reason, conversation.ended_at = Status.OPEN, "", None
@@ -919,7 +919,7 @@ def reopen_unused(conversation_id: int) -> None:
 
 
 def hold_for_role_answer(conversation_id: int) -> None:
-    """Hold a role-play whose counsellor said that the words were their own: they are treated as anybody's."""
+    """Hold a role-play whose counsellor said that the words were their own: they are treated as anyone's."""
     conversation = lock_conversation(conversation_id)
     if conversation.status in (Status.OPEN, Status.PAUSED):
         set_status(conversation, Status.HELD)

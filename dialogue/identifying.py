@@ -166,7 +166,7 @@ NAMES_AND_WORDS = """
 """
 ALSO_WORDS = frozenset(NAMES_AND_WORDS.split())
 NO_NAME_GIVEN = """
-    me you no none nobody anything whatever anonymous friend guest user 没有 随便 匿名 朋友 不知道
+    me you no none no one anything whatever anonymous friend guest user 没有 随便 匿名 朋友 不知道
 """
 NOBODY = frozenset(NO_NAME_GIVEN.split())
 SHORTEST_NAME = 2  # characters; a shorter one would be found everywhere
@@ -175,7 +175,7 @@ SHORTEST_NAME = 2  # characters; a shorter one would be found everywhere
 def forms_of_name(given: str) -> tuple[str, ...]:
     """Return the names that a person who gave `given` may be called: the whole, and each part of "Ann Lee".
 
-    It is empty if `given` names nobody.
+    It is empty if `given` names no one.
     """
     whole = _fold(given)
     parts = whole.split(" ") if all(part[:1].isupper() for part in whole.split(" ")) else []

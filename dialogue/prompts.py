@@ -121,7 +121,7 @@ def _read_once(path: Path) -> PromptFile:
 def build_messages(text: str, parts: Sequence[Part], end: Sequence[str] = ()) -> list[Message]:
     """Return the text with the parts that it has placeholders for, then a message with the other parts and the end.
 
-    Parts are filled in at once, so a placeholder within somebody's words stays as it is. What looks like a tag in them
+    Parts are filled in at once, so a placeholder within someone's words stays as it is. What looks like a tag in them
     is quoted, so they cannot end their part.
     """
     parts = [(name, shown and [_quote(name, line) for line in shown]) for name, shown in parts]

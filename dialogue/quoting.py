@@ -2,7 +2,7 @@
 
 A prompt holds material between tags, `<dialogue>` … `</dialogue>`, and labels each message, `[3] Supporter:`. Words
 that look like a tag or a label get round brackets in place of their own, `(/dialogue)` and `(3) Supporter:`, so that
-no text ends its frame or speaks as somebody else. Every other text stays as it is, to the byte.
+no text ends its frame or speaks as someone else. Every other text stays as it is, to the byte.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Removal of what tells who somebody is from a conversation, before models or other people read it. Pure.
+"""Removal of what tells who someone is from a conversation, before models or other people read it. Pure.
 
 Before a judge reads it, e-mail and internet addresses are taken out, accounts and numbers of documents, telephone
 numbers and whatever else is as long a number, postal addresses, and the names that are known. Dates, places, and names
@@ -67,14 +67,14 @@ def redact(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple
 
 @lru_cache(maxsize=4096)  # what was said before is sent again with each message
 def redact_message(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the same as `redact`, with names that nobody has told us, in the language that the text is in."""
+    """Return the same as `redact`, with names that no one has told us, in the language that the text is in."""
     language = "zh" if HAN.search(text) else "en"
     finds = find_identifying(text, Names(heard=tuple(collect_names([text]))))
     return replace_finds(text, [find for find in finds if find.kind in BEFORE_JUDGES], language)
 
 
 def mask_identity(text: str) -> str:
-    """Return the text without what tells who somebody is."""
+    """Return the text without what tells who someone is."""
     return redact_message(text)[0]
 
 

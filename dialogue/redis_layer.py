@@ -41,7 +41,7 @@ async def end_with_caller(waiting: Coroutine[Any, Any, Message]) -> Message:
             with suppress(asyncio.CancelledError):  # it ends within moments, and then the caller does
                 await asyncio.wait([task], timeout=CANCELLED_AGAIN)
         if not task.cancelled():
-            task.exception()  # nobody else will look at it
+            task.exception()  # no one else will look at it
         raise
     return task.result()
 
@@ -99,7 +99,7 @@ class RedisLayer(RedisChannelLayer):
                 await asyncio.wait([self.watch()])
 
     async def _clean_receive_backup(self, index: int, channel: str) -> None:
-        """Clean up in a task of its own, whose error nobody would handle."""
+        """Clean up in a task of its own, whose error no one would handle."""
         await self.attempt(super()._clean_receive_backup, index, channel)
 
     async def attempt(self, command: Callable[..., Awaitable[None]], *arguments: Any) -> None:

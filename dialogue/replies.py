@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 OWNER = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"  # this process, as the lease of a turn names it
 ATTEMPTS = 3
 BACKOFF = 0.8  # seconds before the second attempt, doubled for each further one, with jitter
-LONGEST_WAIT = 10.0  # seconds: nobody is kept waiting for longer, whatever Retry-After says
+LONGEST_WAIT = 10.0  # seconds: no one is kept waiting for longer, whatever Retry-After says
 HEARTBEAT = chat.LEASE.total_seconds() / 3
 WRITES = 6  # tries to store what cannot be fetched again
 READ_FROM = 2  # the level of a message from which the second line reads the reply to it before it is shown
@@ -165,7 +165,7 @@ class LiveReply:
 
     def number_to_store(self) -> int:
         """Return the number of the whole reply, or the first of the next attempt. From here on no piece has one: while
-        it is being stored, somebody who joins must not be given a piece under a number that something else will
+        it is being stored, someone who joins must not be given a piece under a number that something else will
         bear."""
         self.is_number_given = True
         return self.next_seq

@@ -105,7 +105,7 @@ def check_email(text: str) -> str:
 
 
 def check_web_address(text: str) -> str:
-    """Return the text where it is an address of the web. It is not repeated: somebody may have put a password in."""
+    """Return the text where it is an address of the web. It is not repeated: someone may have put a password in."""
     if text and not text.startswith(("http://", "https://")):
         raise ValueError(_("must begin with http:// or https://"))
     if "@" in text.partition("://")[2].partition("/")[0]:
@@ -119,10 +119,7 @@ def check_variable(text: str) -> str:
         raise ValueError(_("must be the name of an environment variable (capitals, digits, _), never the key"))
     if is_own(text):
         raise ValueError(
-            _(
-                "is one of emostudy's own secrets and is never sent to anybody: name the variable with the "
-                "provider's key"
-            )
+            _("is one of emostudy's own secrets and is never sent to anyone: name the variable with the provider's key")
         )
     if text and not is_listed(text):
         raise ValueError(_("is none of the variables that this server lets a study name (MODEL_KEYS): ask its admin"))

@@ -1,6 +1,6 @@
 """The rules of a conversation with a simulated seeker. Each function is one short transaction.
 
-Screens and ends are those of a person's conversation. There are no frames, pauses and alarms, because nobody is in
+Screens and ends are those of a person's conversation. There are no frames, pauses and alarms, because no one is in
 danger.
 """
 

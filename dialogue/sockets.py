@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 from typing import Protocol
 
-IDLE = 30 * 60.0  # seconds without a frame from the browser; the page opens a new one when somebody comes back to it
+IDLE = 30 * 60.0  # seconds without a frame from the browser; the page opens a new one when someone comes back to it
 TOTAL = 12 * 3600.0  # seconds, after which the page opens a new one and its session is looked at again
 OF_CONVERSATION = 6  # sockets; further ones close the oldest, which are other tabs or lines that broke unnoticed
 OF_ACCOUNT = 20  # pages of a researcher; further ones are refused

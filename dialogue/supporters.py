@@ -27,7 +27,7 @@ def system_prompt(prompt: str, profile: str) -> str:
 def messages_for(conversation: Conversation, past: Iterable[Turn], text: str) -> list[Message]:
     """Return the messages for a reply to `text`.
 
-    A masked reply is sent as it was shown, because the supporter must not build on what nobody saw.
+    A masked reply is sent as it was shown, because the supporter must not build on what no one saw.
     """
     return messages_from_pairs(
         conversation, ((turn.text, turn.reply) for turn in past if turn.state == TurnState.ANSWERED), text

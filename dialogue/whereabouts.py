@@ -1,4 +1,4 @@
-"""Search for where somebody lives, studies and works, for whom they name, and for numbers and dates, in English and
+"""Search for where someone lives, studies and works, for whom they name, and for numbers and dates, in English and
 Chinese, before a text is published. Pure.
 
 It finds more than `identifying`, and rather takes an ordinary word for a name than misses one. The words that it knows
@@ -259,7 +259,7 @@ MONTHS_AND_WORDS = re.compile(r"\b(?:may|march|mar)$|^(?:may|march|mar)\b")
 
 
 def find_identifying(text: str, names: Names) -> list[Find]:
-    """Return the places of everything that could tell who somebody is, in the order of the text. Some may overlap."""
+    """Return the places of everything that could tell who someone is, in the order of the text. Some may overlap."""
     places = [Find(*place) for place in places_in(text, names.given)]
     found = [find for find in places if find.kind != "name"]
     found += chain(
@@ -275,14 +275,14 @@ def find_identifying(text: str, names: Names) -> list[Find]:
 
 
 def collect_names(texts: Iterable[str]) -> set[str]:
-    """Return the names that somebody probably mentions in their own texts: of people, places and firms."""
+    """Return the names that someone probably mentions in their own texts: of people, places and firms."""
     return {
         name for text in texts for name in chain(_find_capitalised(text), _find_sayers(text), _find_chinese_names(text))
     }
 
 
 def collect_repeated_names(own: Sequence[str], answers: Iterable[str]) -> set[str]:
-    """Return the names that the answers write with a capital letter, and somebody's own texts without one."""
+    """Return the names that the answers write with a capital letter, and someone's own texts without one."""
     answers = list(answers)
     told = "\n".join(own)
     plain = set(re.findall(r"\b[a-z][a-z'’-]+", "\n".join(answers)))

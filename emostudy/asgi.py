@@ -35,7 +35,7 @@ if settings.REPLAY:
     log = logging.getLogger("emostudy")
     log.warning("no model is asked: answers come from %s (REPLAY), in chats too", settings.REPLAY)
 
-# Before anybody comes: loading takes the processor from those who chat.
+# Before anyone comes: loading takes the processor from those who chat.
 load_screen()
 clock.get_duties()
 

@@ -87,6 +87,6 @@ async def in_thread(
 
 
 def forget(page: "asyncio.Future[HttpResponse]") -> None:
-    """Drop the result of a page that nobody waits for any more; the handler has logged its errors."""
+    """Drop the result of a page that no one waits for any more; the handler has logged its errors."""
     if not page.cancelled():
         page.exception()

@@ -13,7 +13,7 @@ from dialogue.incoming import is_storable, storable
 def clean_input(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Remove characters from forms that cannot be stored.
 
-    Nobody types such characters into addresses, cookies and names of fields, so these requests are answered 400.
+    No one types such characters into addresses, cookies and names of fields, so these requests are answered 400.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

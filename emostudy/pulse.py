@@ -1,4 +1,4 @@
-"""Check whether the database answers, while somebody waits for a page."""
+"""Check whether the database answers, while someone waits for a page."""
 
 import asyncio
 import logging

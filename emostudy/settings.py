@@ -226,7 +226,7 @@ AUTH_PASSWORD_VALIDATORS = [
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 ACCOUNT_ADAPTER = "studies.workbench.signing_in.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]  # of accounts in general: nobody can sign up here
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]  # of accounts in general: no one can sign up here
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 # studies.workbench.signing_in says why. "login" counts right passwords too.
@@ -256,7 +256,7 @@ LOGOUT_REDIRECT_URL = "research-sign-in"
 HTTPS = env.envbool("HTTPS")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
-# The last address in the header is the one that the proxy saw; anybody can forge those before it.
+# The last address in the header is the one that the proxy saw; anyone can forge those before it.
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if HTTPS else 0
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_SSL_REDIRECT = HTTPS

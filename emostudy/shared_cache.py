@@ -21,7 +21,7 @@ AGAIN = 5.0  # seconds between two tries whether it is back
 class SharedCache(RedisCache):
     """A Redis cache that falls back to this process's own cache.
 
-    Django's own raises while Redis is away, and nobody can sign in. With this one, limits then hold for each process,
+    Django's own raises while Redis is away, and no one can sign in. With this one, limits then hold for each process,
     and it says so once. It covers only what this project uses.
     """
 

@@ -22,7 +22,7 @@ from studies.models import Answer, Arm, Card, Decision, Judge, Participation, Pr
 
 admin.site.has_permission = lambda request: is_installation_admin(request.user)
 admin.site.login = secure_admin_login(admin.site.login)  # one way to sign in
-admin.site.unregister(EmailAddress)  # allauth's; nobody signs in by e-mail
+admin.site.unregister(EmailAddress)  # allauth's; no one signs in by e-mail
 admin.site.site_header = admin.site.site_title = "emostudy"
 
 

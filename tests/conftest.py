@@ -63,7 +63,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_passwords() -> Iterator[None]:
-    """Argon2 takes a good part of a second of a processor for each password; those of tests are nobody's secret."""
+    """Argon2 takes a good part of a second of a processor for each password; those of tests are no one's secret."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "PASSWORD_HASHERS", ["django.contrib.auth.hashers.MD5PasswordHasher"])
         yield

@@ -80,7 +80,7 @@ def reopen(of: Study, by: str = "ada", reason: str = "") -> None:
 
 
 def remote_arm(key: str = "far") -> ArmSpec:
-    """A model behind a server that nobody answers at."""
+    """A model behind a server that no one answers at."""
     return replace(
         demo_spec().arms[0],
         key=key,

@@ -53,7 +53,7 @@ OLDEST = {"python_full_version": "3.11.0"}  # needs what newer ones have themsel
 class Package(NamedTuple):
     name: str
     version: str
-    licence: str  # an SPDX expression; empty if nobody says it
+    licence: str  # an SPDX expression; empty if no one says it
     runs: bool  # the server needs it; else only workers on other machines, tests and lint do
 
 

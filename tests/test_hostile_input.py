@@ -1,4 +1,4 @@
-"""What may be sent to any address, by anybody: no page answers it with a server error.
+"""What may be sent to any address, by anyone: no page answers it with a server error.
 
 The addresses are read from the URL patterns, the names of fields from the code and the templates, the forms from the
 pages themselves, so that a new one is tried without a line here.
@@ -92,7 +92,7 @@ def addresses(person: Person, *beginnings: str) -> list[str]:
 
 
 def hostile_addresses() -> Iterator[str]:
-    """Every route with each of its places filled by what nobody has."""
+    """Every route with each of its places filled by what no one has."""
     for route in routes(get_resolver().url_patterns):
         for _converter, name in CONVERTER.findall(route):
             yield from (filled(route, {"study_key": "hearts"}, value, name) for value in HOSTILE)

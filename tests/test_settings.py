@@ -65,12 +65,12 @@ def test_password_in_an_address_is_not_repeated(tmp_path):
 
 def test_value_may_stand_in_a_file(tmp_path):
     secret = tmp_path / "key"
-    secret.write_text("a long key of one's own, long enough for anybody to be content with\n")
+    secret.write_text("a long key of one's own, long enough for anyone to be content with\n")
     result = started(tmp_path, SECRET_KEY_FILE=str(secret), ALLOWED_HOSTS="study.example.org")
     assert result.returncode == 0, result.stderr
 
 
-OWN_KEY = "a long key of one's own, long enough for anybody to be content with"
+OWN_KEY = "a long key of one's own, long enough for anyone to be content with"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The rows of batches: items that a batch holds, requests that are rows of the ledger. Each function is one short
 transaction.
 
-A batch holds its items from the moment it takes them until it has ended: nobody else can claim them. Then they wait to
+A batch holds its items from the moment it takes them until it has ended: no one else can claim them. Then they wait to
 be worked on as all others are, and find their answers in the ledger; what the batch brought no answer to is asked live.
 """
 

@@ -219,7 +219,7 @@ class Caller:
             await asyncio.sleep(LOOK_AGAIN)
 
     def take_back(self, opened: Any) -> None:
-        """Close the row of a call that nobody waits for, which is not made. Left open, it would block the item's next
+        """Close the row of a call that no one waits for, which is not made. Left open, it would block the item's next
         owner."""
         if isinstance(opened, OpenCall):
             not_sent = ProviderError("stopped", "Whoever asked was stopped before it was sent.")
@@ -260,7 +260,7 @@ class Caller:
         model = model_for(
             question.settings_to_send(),
             language=question.language,
-            pace=0.0,  # nobody looks on
+            pace=0.0,  # no one looks on
             replicate=question.replicate,
             attempt=attempt.number,
         )

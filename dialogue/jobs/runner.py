@@ -202,7 +202,7 @@ class Runner:
         except store.Lost:
             log.warning("item %s of job %s was left to others: its lease had run out", item.pk, item.job_id)
         except AWAY:
-            raise  # its lease runs out, and somebody takes it up once the database is back
+            raise  # its lease runs out, and someone takes it up once the database is back
         except Exception as error:
             if not await in_database(JobItem.objects.filter(pk=item.pk).exists):
                 return  # erased while we were at it
@@ -282,7 +282,7 @@ class Runner:
             await asyncio.sleep(HEARTBEAT)
 
     async def leave(self, heartbeat: "asyncio.Task[None]") -> None:
-        """Let calls under way end, because they are paid. Give back what is not done, so that nobody waits for our
+        """Let calls under way end, because they are paid. Give back what is not done, so that no one waits for our
         leases."""
         self.caller.stopping = True
         if self.at_work:

@@ -73,7 +73,7 @@ def plan(
     unique = list({one.place: one for one in wanted}.values())
     try:
         return store_plan(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
-    except IntegrityError:  # somebody planned some of it at the same moment; by now it is known
+    except IntegrityError:  # someone planned some of it at the same moment; by now it is known
         return store_plan(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
 
 
@@ -229,7 +229,7 @@ def lock_owned(owner: str, items: Iterable[int]) -> set[int]:
 
 
 class Lost(Exception):
-    """Another has the item by now, or nobody."""
+    """Another has the item by now, or no one."""
 
 
 @transaction.atomic
@@ -393,7 +393,7 @@ def reasons_declined() -> dict[int, str]:
 
 @dataclass(frozen=True)
 class InVain:
-    """A job that waits while nobody works on it. `why` is what a worker said that cannot; empty where none took any."""
+    """A job that waits while no one works on it. `why` is what a worker said that cannot; empty where none took any."""
 
     why: str
 

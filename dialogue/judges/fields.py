@@ -17,7 +17,7 @@ WITHOUT = "without_"  # before a field, as a judge's variant
 
 
 class Line(NamedTuple):
-    """A line of a profile. `field` is one of PARTS, or empty where nobody has said which."""
+    """A line of a profile. `field` is one of PARTS, or empty where no one has said which."""
 
     field: str
     text: str

@@ -40,7 +40,7 @@ DECODER = json.JSONDecoder()
 WIDE_BRACES = str.maketrans("｛｝", "{}")
 WIDE_PUNCTUATION = str.maketrans("：，“”＂［］", ':,"""[]')
 BARE_VALUE = re.compile(r'(?<=:)\s*+(?:<\s*+)?(?!null\b)([^\s"{}\[\],<>][^"{}\[\],<>\n]*+)(?:>[^\S\n]*+)?(?=[,}\n])')
-MOST_OBJECTS = 200  # the last ones are looked at: so long a text must not hold up everybody else
+MOST_OBJECTS = 200  # the last ones are looked at: so long a text must not hold up everyone else
 STATE_NAMES = {
     "cognition": ("认知", "认知与意愿", "想法"),
     "emotion": ("情绪", "情感"),

@@ -1,6 +1,6 @@
 """A judge's question put in another way: what must not matter is changed, and what then changes in its scores is bias.
 
-Pure. The texts are data, ours, and validated by nobody: fixtures/prompts/probes.json and paraphrases.json.
+Pure. The texts are data, ours, and validated by no one: fixtures/prompts/probes.json and paraphrases.json.
 """
 
 import json
@@ -31,7 +31,7 @@ class Asked:
     """A judge's question about one questionnaire and what it is shown, before it is written down as a prompt.
 
     `language` is the code of the prompt's, `spoken` that of the conversation's. `supporter`: the name of the model that
-    wrote the replies, empty where nobody knows it.
+    wrote the replies, empty where no one knows it.
     """
 
     instrument: str

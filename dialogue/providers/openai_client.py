@@ -228,7 +228,7 @@ def _new_client(base_url: str, key: str) -> "Client":
         http = openai.DefaultAioHttpClient(
             verify=_certificates(),
             trust_env=not is_here,
-            follow_redirects=False,  # it would take people's words to a server that nobody has named
+            follow_redirects=False,  # it would take people's words to a server that no one has named
             limits=httpx2.Limits(max_connections=0),  # none: whoever asks has a limit of its own
         )
     return openai.AsyncOpenAI(

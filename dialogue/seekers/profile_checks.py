@@ -148,7 +148,7 @@ def _places(profile: Profile) -> Iterator[tuple[str, str]]:
 def _leaves(value: Any, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, member in value.items():
-            if " " in key:  # somebody's own words, not a name of ours
+            if " " in key:  # someone's own words, not a name of ours
                 yield place, key
             yield from _leaves(member, f"{place}.{key}")
     elif isinstance(value, list):
@@ -221,7 +221,7 @@ TYPES = (("E", "I", "E"), ("N", "S", "O"), ("F", "T", "A"), ("J", "P", "C"))  # 
 
 
 def answer_mismatches(profile: Profile, own: OwnAnswers) -> Iterator[Finding]:
-    """Find differences between the profile's D and Big Five and the person's answers, also after somebody
+    """Find differences between the profile's D and Big Five and the person's answers, also after someone
     edited them."""
     for key, answered in own.demographics.items():
         now = profile.demographics.get(key, "–")

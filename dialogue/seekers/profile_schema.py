@@ -54,7 +54,7 @@ def odd_leaves(value: Any, place: tuple[str | int, ...] = (), depth: int = 0) ->
 
 
 class Person(TypedDict, total=False):
-    """D: who somebody is."""
+    """D: who someone is."""
 
     __pydantic_config__ = FURTHER_KEYS  # type: ignore[misc]
 
@@ -83,7 +83,7 @@ class Manner(TypedDict, total=False):
 
 
 class Concern(TypedDict, total=False):
-    """C: what somebody comes to talk about."""
+    """C: what someone comes to talk about."""
 
     __pydantic_config__ = FURTHER_KEYS  # type: ignore[misc]
 

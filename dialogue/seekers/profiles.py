@@ -1,5 +1,5 @@
 """Seekers to be simulated: P = {D, P, C, S} (EmoHarbor, arXiv:2601.01530, Section 2.1) from files, and what of a
-profile the seeker's own model, the supporter and nobody may read. Pure.
+profile the seeker's own model, the supporter and no one may read. Pure.
 
 D: demographic attributes; P: personality and preferences; C: what they come to talk about; S: the script of how a talk
 with them goes. D, P and C may have any keys, so that profiles of others fit; their values are texts, numbers, lists of

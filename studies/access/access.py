@@ -66,7 +66,7 @@ class Access:
 
 def find_access(user: Viewer, key: str) -> Access:
     """Return the rights in the study with this key. Raise Http404 where there is none, and where the account has no
-    role in it: so nobody learns which studies others have."""
+    role in it: so no one learns which studies others have."""
     access = Access(user, get_object_or_404(Study, key=key))
     if not access.is_member():
         raise Http404

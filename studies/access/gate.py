@@ -68,7 +68,7 @@ def refuse_stranger(request: HttpRequest) -> HttpResponse | None:
 
 
 def ask_for_more(request: HttpRequest, route: str, need: Kind | tuple[Act, ...]) -> HttpResponse | None:
-    """Return the page that asks for what somebody who may pass has to show first; None where nothing is missing."""
+    """Return the page that asks for what someone who may pass has to show first; None where nothing is missing."""
     if not route.startswith(OWN_PAGES) and lacks_second_factor(request.user):
         return redirect("mfa_index")
     return ask_again(request) if asks_again(route, need) and not is_confirmed_for(request) else None
@@ -90,7 +90,7 @@ def refuse(
 
 
 def home_of(access: Access) -> str:
-    """Return the first page of somebody who may not see the study at a glance."""
+    """Return the first page of someone who may not see the study at a glance."""
     return next((page for role, page in HOMES.items() if role in access.roles), "research-access")
 
 

@@ -40,7 +40,7 @@ def set_roles(study: Study, user: AbstractBaseUser, roles: Collection[Role], *, 
     if held == set(roles):
         return False
     if Role.ADMIN in held and Role.ADMIN not in roles and not has_other_admin(study, user):
-        raise RolesError(_("A study needs an admin. Make somebody else an admin first."))
+        raise RolesError(_("A study needs an admin. Make someone else an admin first."))
     study.memberships.filter(user_id=user.pk).exclude(role__in=roles).delete()
     Membership.objects.bulk_create(
         Membership(study=study, user_id=user.pk, role=role, invited_by_id=by.pk if by else None)

@@ -43,7 +43,7 @@ in no list, and its pages answer 404. A page of your own study that your role do
 
 HOW = """\
 - **Who has which role** is on the page **Access** of a study. Its admins invite colleagues by mail, by address or
-  user name. Somebody without an account gets one, and chooses a password with the link in the mail, which serves
+  user name. Someone without an account gets one, and chooses a password with the link in the mail, which serves
   once, for three days. Without `EMAIL_URL`, the page shows the link instead, so that you can send it yourself.
 - **Admins of the installation** (superusers, `manage.py createsuperuser`) are admins of every study, and they alone
   open `/admin/`. Like other admins they do not see how safe each arm is: for that they need the role of a safety
@@ -55,7 +55,7 @@ HOW = """\
 - **Leaving**: everyone can leave a study, except its last admin, who hands it over first. What colleagues decided,
   coded and wrote stays with their name.
 - **Who rates stays blind.** Counsellors, reviewers and coders see no arm, model, prompt, other rating or judge's
-  score. They read conversations on pages of their own, without call times and errors, which could tell. So nobody
+  score. They read conversations on pages of their own, without call times and errors, which could tell. So no one
   holds one of these roles together with one of the others. Admins and researchers can code too, but they are not
   blind.
 - **Unblinding** is an act of its own, with a reason that is kept (page Analysis).
@@ -70,7 +70,7 @@ ROUTES_HEAD = """\
 A page that is not listed is refused. Where looking at a page and changing something on it need different rights, the
 table says both.
 
-The third column says what the [audit log](hosting.md#the-audit-log) writes down when somebody opens the page, or does
+The third column says what the [audit log](hosting.md#the-audit-log) writes down when someone opens the page, or does
 something there; a dash means nothing, and the list below the table says why.
 
 | page | needs | written down |

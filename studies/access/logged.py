@@ -216,7 +216,7 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
         *("my-data", "my-data-read", "my-data-file", "my-data-receipt"),
     ),
     "The safety event keeps who on call acknowledged it and when.": ("oncall-alarm",),
-    "It shows nobody's data and changes none.": (
+    "It shows no one's data and changes none.": (
         *("healthz", "readyz", "metrics", "research-language", "research-sign-out", "admin:logout", "admin:index"),
         *("admin:jsi18n", "research-sample-size", "research-studies", "research-new-study", "research-welcome"),
         *("research-access-mail", "research-webhook-ping", "research-edit-design", "research-audit"),
@@ -227,7 +227,7 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
     "The rule that does it writes it down itself, whoever calls it.": (
         *("research-erase", "research-test-data", "research-anonymise", "research-draft-load", "api-studies"),
     ),
-    "A draft is nobody's design before it is loaded.": (
+    "A draft is no one's design before it is loaded.": (
         *("research-draft", "research-draft-undo", "research-draft-remove", "research-draft-file"),
         *("research-draft-text", "research-draft-beside", "research-draft-try", "research-draft-preview"),
         *("research-draft-preview-step", "research-draft-section", "research-draft-rows", "research-draft-row"),

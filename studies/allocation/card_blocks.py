@@ -1,7 +1,7 @@
 """The choice of a person's row in the counsellors' block plan (design/blocks.py).
 
 A row is the person's `order_index`: rows of the first block count from 0, those of a further block go on from there.
-The arms of a row follow from the protocol's arms, paused ones included, so that pausing one shifts nobody's row: the
+The arms of a row follow from the protocol's arms, paused ones included, so that pausing one shifts no one's row: the
 arm is then left out of the rows that are taken from then on. Cards may be added and retired, which changes the rows to
 come; what a person has taken is kept with them (`order`, `cards`).
 """
@@ -22,7 +22,7 @@ Places = tuple[tuple[str, str], ...]  # arm, card
 
 
 def take_row(participation: Participation) -> Draw:
-    """Take the lowest row of the first block that nobody holds. Where all are held, the lowest whose holder has
+    """Take the lowest row of the first block that no one holds. Where all are held, the lowest whose holder has
     withdrawn, stopped, timed out or been excluded: it passes to the new person, and the one before keeps order and
     cards, but no row. (Who was erased holds none either.) Where there is no such row, the same in the next block.
 
@@ -54,7 +54,7 @@ def take_row(participation: Participation) -> Draw:
 
 
 def held_rows(participation: Participation) -> tuple[list[int], list[int]]:
-    """Return the rows that somebody holds, and those of them whose holder is gone."""
+    """Return the rows that someone holds, and those of them whose holder is gone."""
     rows = others_beside(participation).filter(order_index__isnull=False).order_by("order_index")
     held, left = (found.values_list("order_index", flat=True) for found in (rows, rows.filter(LEFT)))
     return list(held), list(left)

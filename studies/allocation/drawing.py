@@ -21,7 +21,7 @@ ARROW = ">"  # between the arms of an order, as in exported files
 
 
 def warm_up(spec: StudySpec, track: str) -> None:
-    """Search for the sets of arms before anybody waits for the draw. It may take seconds, once for each process."""
+    """Search for the sets of arms before anyone waits for the draw. It may take seconds, once for each process."""
     if not spec.has_block_plan(track):
         rule_of(spec).sets()
 
@@ -54,7 +54,7 @@ def draw_arms(participation: Participation) -> Draw:
 
 
 def lock(protocol: Protocol) -> None:
-    """Let one person of this version draw at a time, until the end of the transaction. Nobody else waits: rows that
+    """Let one person of this version draw at a time, until the end of the transaction. No one else waits: rows that
     refer to the version can be stored meanwhile."""
     Protocol.objects.select_for_update(no_key=True).get(pk=protocol.pk)
 

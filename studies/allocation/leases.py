@@ -1,6 +1,6 @@
 """The people who hold a place in the design: those who completed the study, and those under way.
 
-Somebody under way holds their place by a lease. It runs out when they time out, or earlier: after `lease_hours`
+Someone under way holds their place by a lease. It runs out when they time out, or earlier: after `lease_hours`
 without a sign of life, as long as they have conversations to come. They keep their order all the same, and hold a place
 again as soon as they are back. People whom the team has paused keep their place. A place is free again when its person
 withdraws, is stopped, is ended by the team, times out or is excluded.

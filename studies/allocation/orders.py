@@ -41,7 +41,7 @@ def orders_of(
 
 
 def free_rows(arms: Order, uses: Uses, seed: int) -> Iterator[list[Order]]:
-    """Yield the rows of each square that nobody has, for squares with such rows. Whoever has a row has it in the first
+    """Yield the rows of each square that no one has, for squares with such rows. Whoever has a row has it in the first
     square that contains it, and only one person has it there."""
     left = Counter(uses)
     for square in count():

@@ -41,6 +41,6 @@ def count_completed(study: Study) -> int:
 
 
 def has_place(study: Study, track: str, *, is_test: bool) -> bool:
-    """Return whether somebody new may begin. Test people always may."""
+    """Return whether someone new may begin. Test people always may."""
     wanted = None if is_test else places_of(study, track)
     return wanted is None or count_places_taken(study) < wanted

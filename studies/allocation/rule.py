@@ -9,7 +9,7 @@ person gets, in this order of importance, what those people use least:
 
 With strata, the sum of the arms at each position comes first, counted among people of the person's level of each factor
 and among all: minimisation, with equal weights and always the best choice (S. J. Pocock and R. Simon 1975, Biometrics
-31, 103-115; without their biased coin, because nobody who enrols people can foresee a choice). The seed decides among
+31, 103-115; without their biased coin, because no one who enrols people can foresee a choice). The seed decides among
 what is left.
 """
 

@@ -108,7 +108,7 @@ class Export:
     that were changed for an ablation, which all but `chats` are without. `conversations`: what was rated, indexed by
     conversation; columns `participant`, `arm`, `condition`, `profile`, `seeker_kind`, `card` (empty where unknown),
     `cluster`: the participant, else the profile, else the conversation itself, and `counsellors`: true where it is a
-    counsellor's own; `left_out_conversations`: those that they are without, in the same way. `chats`: what nobody rated
+    counsellor's own; `left_out_conversations`: those that they are without, in the same way. `chats`: what no one rated
     too, where conversations.csv names it; OF_CONVERSATION and `cluster` as text, COUNTED as floats, nan where the file
     says nothing. `replies`: one row per reply of turns.csv, None where there is no such file; columns of `read_turns`,
     and `arm`, `language` (empty where unknown), `cluster`. `emotions`: one row per message of an import whose emotion
@@ -401,7 +401,7 @@ def _groups(table: pd.DataFrame) -> pd.Series:
 
 
 def _roles_of(table: pd.DataFrame) -> dict[str, str]:
-    """Return the roles of judges, by key and by group. Those of a group are one, or nobody tells some."""
+    """Return the roles of judges, by key and by group. Those of a group are one, or no one tells some."""
     judged = table.assign(judge=_judges_of(table))[(table["rater_kind"] == "judge") & (table["role"] != "")]
     told = judged[["judge", "group", "role"]].drop_duplicates().astype(str)
     return {name: role for *names, role in told.itertuples(index=False, name=None) for name in names}

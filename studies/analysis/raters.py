@@ -8,7 +8,7 @@ JUDGE = "judge"
 
 
 class Group(NamedTuple):
-    """A group's parts. `role` is empty of people, and of judges that rate as the seeker or whose role nobody tells."""
+    """A group's parts. `role` is empty of people, and of judges that rate as the seeker or whose role no one tells."""
 
     kind: str
     strategy: str

@@ -59,7 +59,7 @@ def _new_folder(out: Path) -> Iterator[None]:
         yield
     except BaseException:
         if is_new:
-            with suppress(OSError):  # by now somebody has put something into it
+            with suppress(OSError):  # by now someone has put something into it
                 out.rmdir()
         raise
 

@@ -34,7 +34,7 @@ class Scale:
     note: Note | None = None
 
     def levels(self) -> Array:
-        """Return the whole steps from the lowest on, those too that nobody gave.
+        """Return the whole steps from the lowest on, those too that no one gave.
 
         Raise `Undefined` where they are too many.
         """

@@ -1,4 +1,4 @@
-"""Limits to requests: by address, before anybody is looked up, and by token or account."""
+"""Limits to requests: by address, before anyone is looked up, and by token or account."""
 
 from typing import Any
 

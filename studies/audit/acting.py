@@ -14,7 +14,7 @@ from studies.workbench.tasks import TASK_VARIABLE
 
 
 class Actor(NamedTuple):
-    """Somebody who acts, and the route or command by which they do. `account`: None where no account is signed in."""
+    """Someone who acts, and the route or command by which they do. `account`: None where no account is signed in."""
 
     account: int | None = None
     name: str = ""

@@ -1,4 +1,4 @@
-"""The chain of the audit log: add an entry, and find out whether somebody has changed it.
+"""The chain of the audit log: add an entry, and find out whether someone has changed it.
 
 Each study has a chain of its own, and the installation has one for what belongs to no study. Each entry holds the hash
 of the one before, so whoever changes, removes or inserts one has to write all later ones anew.

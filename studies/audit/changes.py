@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-BESIDE = ("emostudy_cache", "django_session")  # counts of requests, and sessions: no act of anybody
+BESIDE = ("emostudy_cache", "django_session")  # counts of requests, and sessions: no act of anyone
 
 
 class Changes:

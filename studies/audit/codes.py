@@ -1,6 +1,6 @@
-"""Codes of what an entry is about: never a participant's code, an arm, or what somebody wrote.
+"""Codes of what an entry is about: never a participant's code, an arm, or what someone wrote.
 
-A person stands under their record code, and so do their conversations: once they are erased, nobody can tell any more
+A person stands under their record code, and so do their conversations: once they are erased, no one can tell any more
 whose these entries are.
 """
 

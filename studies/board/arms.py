@@ -23,7 +23,7 @@ LONGEST_REASON = 300
 
 @dataclass(frozen=True)
 class Failure:
-    """Messages without a reply since the arm last answered anybody. `reason`: what its server said last."""
+    """Messages without a reply since the arm last answered anyone. `reason`: what its server said last."""
 
     since: datetime
     messages: int
@@ -48,7 +48,7 @@ class ArmRow:
     failure: Failure | None
     unset_key: str
     pause: BoardAct | None  # by one of the team
-    stop: StoppedArm | None  # by a stopping rule, and nobody has decided since
+    stop: StoppedArm | None  # by a stopping rule, and no one has decided since
 
     @property
     def key(self) -> str:
@@ -120,7 +120,7 @@ def count_under_way(study: Study, test: str) -> Counter[tuple[str, int]]:
 
 
 def get_failures(study: Study, test: str) -> Mapping[str, Failure]:
-    """Return the arms that have answered nobody since a message stayed without a reply."""
+    """Return the arms that have answered no one since a message stayed without a reply."""
     runs = counts.filter_by_test(study.runs.all(), test)
     turns = Turn.objects.filter(conversation__run__in=runs).order_by()
     arm = "conversation__run__arm"

@@ -143,7 +143,7 @@ def invitations(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("research-study", study.key)
     is_real = not form.cleaned_data["test"] and form.cleaned_data["track"] != Participation.Track.REVIEWER
     if is_real and lacks_drill(study):
-        messages.error(request, _("No links were made, because nobody on call has acknowledged a drill yet."))
+        messages.error(request, _("No links were made, because no one on call has acknowledged a drill yet."))
         return redirect("research-study", study.key)
     links = new_links(request, study, form)
     if request.POST.get("as") == "csv":

@@ -33,7 +33,7 @@ def question(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         if questions.answer(asked, form.cleaned_data["answer"], by=request.user):
             messages.success(request, _("Sent. The person sees it on their page."))
         else:
-            messages.error(request, _("Somebody has answered this question meanwhile. Your answer was not sent."))
+            messages.error(request, _("Someone has answered this question meanwhile. Your answer was not sent."))
         return redirect("research-question", study.key, asked.pk)
     context = {
         "asked": asked,

@@ -22,7 +22,7 @@ from studies.selection.applicants import is_applicant
 
 @dataclass(frozen=True)
 class Waiting:
-    """One kind of thing that waits. `since`: when the oldest one began to wait, if that is known; `grave`: somebody may
+    """One kind of thing that waits. `since`: when the oldest one began to wait, if that is known; `grave`: someone may
     be in danger, or cannot go on."""
 
     label: str

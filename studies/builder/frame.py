@@ -20,7 +20,7 @@ from studies.workbench.access import researchers_only
 
 
 def draft_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make a view into a page of one draft: `view(request, draft, …)`. While it changes, nobody else changes it."""
+    """Make a view into a page of one draft: `view(request, draft, …)`. While it changes, no one else changes it."""
 
     @researchers_only
     @wraps(view)

@@ -41,7 +41,7 @@ TITLES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "arms": (_("Arms"), _("The models under study. Participants never see which one they talk with.")),
     "order": (_("Allocation"), _("Who meets which arms, in which order.")),
     "display": (_("Display"), _("What pages show, and how fast.")),
-    "safety": (_("Safety rules"), _("What happens when somebody may be in danger.")),
+    "safety": (_("Safety rules"), _("What happens when someone may be in danger.")),
     "safety.oncall": (_("On call"), _("Whom an alarm reaches, in this order.")),
     "safety.second_line": (_("Second safety check"), _("A model that reads each message beside the built-in screen.")),
     "safety.stopping_rules": (_("Stopping rules"), _("What pauses an arm by itself.")),

@@ -16,7 +16,7 @@ from studies.participation.language import CODES
 MOST_ROUNDS = 1_000_000
 
 
-@csrf_exempt  # nobody is signed in here: only who has the link can send the form, with cookies or without
+@csrf_exempt  # no one is signed in here: only who has the link can send the form, with cookies or without
 @require_http_methods(["GET", "HEAD", "POST"])
 def alarm_page(request: HttpRequest, token: str) -> HttpResponse:
     """Show an alarm, and acknowledge it when its button is pressed."""
@@ -42,7 +42,7 @@ def answer(request: HttpRequest, alarm: Alarm) -> HttpResponse:
 
 
 def show_alarm(request: HttpRequest, alarm: Alarm) -> HttpResponse:
-    """Show what an alarm is about, whether somebody has acknowledged it, and what has happened since."""
+    """Show what an alarm is about, whether someone has acknowledged it, and what has happened since."""
     event = alarm.event
     rows = list(event.alarms.order_by("acknowledged_at", "pk") if event else [alarm])
     acknowledged = [row for row in rows if row.acknowledged_at]

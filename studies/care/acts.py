@@ -11,7 +11,7 @@ def record_act(
 ) -> SafetyAct:
     """Store what was done about an event.
 
-    `by` is a researcher's account; `by_name` names somebody without one, a contact on call or "person". Without
+    `by` is a researcher's account; `by_name` names someone without one, a contact on call or "person". Without
     `by_name`, the account's name is kept, so that it stays when the account is deleted.
     """
     name = by_name or (by.get_username() if by else "")

@@ -1,7 +1,7 @@
 """Alarms about signs of danger: raise them, climb the order of contacts, acknowledge them.
 
 An alarm is a row for each message to each contact. It is stored in the transaction that stores the event, and is sent
-after the commit (`studies.care.sending`). If nobody acknowledges it within the study's `ack_minutes`, the next contact
+after the commit (`studies.care.sending`). If no one acknowledges it within the study's `ack_minutes`, the next contact
 is alarmed. A new round begins when `raise_alarm` is called again for the same event.
 """
 
@@ -29,7 +29,7 @@ SLOW = timedelta(hours=1)  # and from then on no faster than this
 
 @dataclass(frozen=True)
 class Told:
-    """Somebody whom an alarm has reached, without a name or an address, and when."""
+    """Someone whom an alarm has reached, without a name or an address, and when."""
 
     who: str
     at: datetime
@@ -39,8 +39,8 @@ class Told:
 class WaitingFacts:
     """The facts that a person who waits may know about their alarm: no names, no addresses.
 
-    `overdue` is true once `ack_minutes` have passed and nobody has acknowledged the newest round, or where there is
-    nobody to alarm and nobody has acknowledged the event on the desk.
+    `overdue` is true once `ack_minutes` have passed and no one has acknowledged the newest round, or where there is
+    no one to alarm and no one has acknowledged the event on the desk.
     """
 
     told: tuple[Told, ...]
@@ -52,8 +52,8 @@ class WaitingFacts:
 def raise_alarm(event: RiskEvent) -> list[Alarm]:
     """Alarm the first contact of the study's order about an event; a new round when called again.
 
-    A round that follows one that nobody has acknowledged begins with the contact whom that one reached last. Events of
-    test people, bots and simulated seekers alarm nobody. The messages go out after the commit.
+    A round that follows one that no one has acknowledged begins with the contact whom that one reached last. Events of
+    test people, bots and simulated seekers alarm no one. The messages go out after the commit.
     """
     study = get_study(lock_event(event.pk))
     if event.is_test or study is None:
@@ -62,8 +62,8 @@ def raise_alarm(event: RiskEvent) -> list[Alarm]:
     last = event.alarms.order_by("round", "step").last()
     order = rota.get_order(study.current().spec(), now)
     if not order:
-        log.error("study %s: nobody is on call, so event %s alarms nobody", study.key, event.pk)
-        record_act(event, SafetyAct.Kind.FAILED, text="the study names nobody on call")
+        log.error("study %s: no one is on call, so event %s alarms no one", study.key, event.pk)
+        record_act(event, SafetyAct.Kind.FAILED, text="the study names no one on call")
         return []
     contact = order[0]
     if last is not None and last.acknowledged_at is None:
@@ -141,7 +141,7 @@ def acknowledge(event: RiskEvent, *, by: Any = None, by_name: str = "", newest: 
 
 
 def climb_overdue(now: datetime | None = None) -> int:
-    """Alarm the next contact about each event that nobody has acknowledged in time; return for how many events."""
+    """Alarm the next contact about each event that no one has acknowledged in time; return for how many events."""
     now = now or timezone.now()
     overdue = Alarm.objects.filter(climb_at__lte=now).order_by("climb_at", "pk")
     places = dict.fromkeys(overdue.values_list("event", "round", "step"))
@@ -175,7 +175,7 @@ def climb(event_id: int, round: int, step: int, *, now: datetime) -> bool:
     record_act(event, SafetyAct.Kind.OVERDUE, by_name=last.contact)
     order = rota.get_order(study.current().spec(), now)
     if not order:
-        log.error("study %s: nobody is on call any more, so the alarm about event %s ends", study.key, event.pk)
+        log.error("study %s: no one is on call any more, so the alarm about event %s ends", study.key, event.pk)
         return False
     done = event.alarms.filter(round=round, lap=last.lap).values_list("contact", flat=True)
     contact, begins_again = rota.get_next(order, list(done))
@@ -211,7 +211,7 @@ def get_told(alarms: Sequence[Alarm]) -> tuple[Told, ...]:
 
 
 def has_acknowledged_drill(study: Study, *, within_days: int = 30) -> bool:
-    """Return whether a drill of these days was acknowledged by somebody who is still among the study's contacts."""
+    """Return whether a drill of these days was acknowledged by someone who is still among the study's contacts."""
     contacts = rota.get_contacts(study.current().spec())
     addresses = {address for contact in contacts for address in (contact.email, contact.webhook) if address}
     since = timezone.now() - timedelta(days=within_days)

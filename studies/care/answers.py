@@ -17,7 +17,7 @@ from studies.participation import progress
 Source, SafeAnswer = RiskEvent.Source, RiskEvent.SafeAnswer
 
 UNSAFE, WORSENING = "want_support", "worsening"  # among the entries of an event: what was answered
-PERSON = "person"  # as an act names somebody who took part
+PERSON = "person"  # as an act names someone who took part
 ROLE, CONTINUES, FOLLOW_UP = "role", "continues", "follow_up"  # texts of acts, beside the three answers
 LONGEST_PLACE = 500  # characters
 MOOD = "valence"  # the item of a feelings check that is compared before and after a conversation
@@ -45,7 +45,7 @@ def is_unsafe(event: RiskEvent | None) -> bool:
 def say_unsafe(person: Participation, run: ArmRun | None = None) -> RiskEvent:
     """Record "I do not feel safe" as level 4, end the person's part kindly, and alarm the one on call.
 
-    Said again, it alarms again. Somebody whose part is over keeps their status.
+    Said again, it alarms again. Someone whose part is over keeps their status.
     """
     Participation.objects.select_for_update().values_list("pk").get(pk=person.pk)
     person.refresh_from_db()
@@ -109,7 +109,7 @@ def needs_check(person: Participation, event: RiskEvent) -> bool:
 
 @transaction.atomic
 def pass_check(person: Participation, event: RiskEvent) -> None:
-    """Let somebody continue who has said twice that they are safe."""
+    """Let someone continue who has said twice that they are safe."""
     fresh = RiskEvent.objects.select_for_update(of=("self",)).get(pk=event.pk)
     if needs_check(person, fresh):
         let_continue(person, fresh)
@@ -181,7 +181,7 @@ def has_become_worse(person: Participation, run: ArmRun, mood: int, *, by: int |
 
 
 def record_worsening(person: Participation, run: ArmRun) -> RiskEvent:
-    """Store that somebody feels much worse than before their conversation."""
+    """Store that someone feels much worse than before their conversation."""
     return create_answer(person, run, level=2, entry=WORSENING)
 
 
@@ -193,7 +193,7 @@ def get_worsening(person: Participation, run: ArmRun) -> RiskEvent | None:
 
 @transaction.atomic
 def ask_for_follow_up(event: RiskEvent) -> None:
-    """Store that the person would like somebody to write to them, and tell the one on call."""
+    """Store that the person would like someone to write to them, and tell the one on call."""
     if not event.acts.filter(kind=SafetyAct.Kind.ANSWERED, text=FOLLOW_UP).exists():
         record_act(event, SafetyAct.Kind.ANSWERED, by_name=PERSON, text=FOLLOW_UP)
         raise_alarm(event)

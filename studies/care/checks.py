@@ -1,4 +1,4 @@
-"""Misconfiguration of alarms that is better told at the start than found when somebody is in danger."""
+"""Misconfiguration of alarms that is better told at the start than found when someone is in danger."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The safety desk: events that wait for somebody, what led to them, and what can be done about them."""
+"""The safety desk: events that wait for someone, what led to them, and what can be done about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def get_settled_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
 def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
     """Return the events, each with the time when it was last acknowledged.
 
-    With an alarm that nobody has answered, a new round say, an event is unacknowledged again.
+    With an alarm that no one has answered, a new round say, an event is unacknowledged again.
     """
     acknowledgements = SafetyAct.objects.filter(event=OuterRef("pk"), kind=Kind.ACKNOWLEDGED)
     last = acknowledgements.order_by().values("event").annotate(last=Max("at")).values("last")
@@ -76,7 +76,7 @@ ANSWER_WORDS = {
     "role": gettext_lazy("The words were part of the role"),
     "me": gettext_lazy("The words were their own"),
     "continues": gettext_lazy("Safe for today, and continues"),
-    "follow_up": gettext_lazy("Would like somebody to write"),
+    "follow_up": gettext_lazy("Would like someone to write"),
     "real": gettext_lazy("Grave danger"),
     "false alarm": gettext_lazy("False alarm"),
 }
@@ -111,7 +111,7 @@ class Sign:
 
 
 def get_sign(event: RiskEvent) -> Sign:
-    """Return what somebody on call needs to know of an event, without what was said elsewhere."""
+    """Return what someone on call needs to know of an event, without what was said elsewhere."""
     [acknowledged] = _with_acknowledgement(RiskEvent.objects.filter(pk=event.pk)).values_list("acknowledged", flat=True)
     return Sign(
         event=event,
@@ -140,7 +140,7 @@ def _turns_around(event: RiskEvent) -> list[Turn]:
 def acknowledge(event: RiskEvent, *, by: AbstractBaseUser) -> None:
     """Store that `by` looks after this event; no further contact is alarmed."""
     if not alarms.acknowledge(event, by=by) and not event.acts.filter(kind=Kind.ACKNOWLEDGED).exists():
-        record_act(event, Kind.ACKNOWLEDGED, by=by)  # nobody had been alarmed: a test person's event
+        record_act(event, Kind.ACKNOWLEDGED, by=by)  # no one had been alarmed: a test person's event
 
 
 @transaction.atomic

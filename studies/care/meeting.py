@@ -1,4 +1,4 @@
-"""The contents of the page that meets somebody in danger: lines, question, who was told. There is no arm in it."""
+"""The contents of the page that meets someone in danger: lines, question, who was told. There is no arm in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

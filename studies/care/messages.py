@@ -69,7 +69,7 @@ class Message:
 
     def get_words(self) -> list[str]:
         if self.level is None:
-            return [_("This is a drill. Nobody is in danger. Please acknowledge it, so that the study can open.")]
+            return [_("This is a drill. No one is in danger. Please acknowledge it, so that the study can open.")]
         if self.answered:
             words = [_('The person has answered "I do not feel safe" and has been shown where to find help.')]
         else:
@@ -77,9 +77,9 @@ class Message:
         if self.round > 1:
             words.append(_("Something new has happened since the last alarm about this person."))
         if self.lap > 1:
-            words.append(_("Nobody on the whole list has acknowledged this alarm. It starts again from the first."))
+            words.append(_("No one on the whole list has acknowledged this alarm. It starts again from the first."))
         elif self.step > 1:
-            words.append(_("Nobody before you has acknowledged this alarm in time."))
+            words.append(_("No one before you has acknowledged this alarm in time."))
         return words
 
     def get_way(self) -> list[str]:

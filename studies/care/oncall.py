@@ -21,7 +21,7 @@ def risk_raised(event: RiskEvent) -> None:
     run = ArmRun.objects.select_related("participation").filter(conversation=event.conversation).first()
     if run is None:
         return
-    event.is_test = run.is_test or run.participation is None  # a simulated seeker is nobody
+    event.is_test = run.is_test or run.participation is None  # a simulated seeker is no one
     if run.participation is None:
         event.save(update_fields=["is_test"])
         return
@@ -29,7 +29,7 @@ def risk_raised(event: RiskEvent) -> None:
     event.save(update_fields=["subject", "is_test"])
     if event.source == RiskEvent.Source.MESSAGE:
         react(event, run.participation, role_play=event.conversation.role_play)
-    elif event.source != RiskEvent.Source.REPLY or event.level >= 3:  # one that is only suspected alarms nobody
+    elif event.source != RiskEvent.Source.REPLY or event.level >= 3:  # one that is only suspected alarms no one
         raise_alarm(event)
 
 
@@ -55,7 +55,7 @@ def stop(participation: Participation) -> None:
 
 @transaction.atomic
 def answered_role(event: RiskEvent, answer: str) -> None:
-    """Store a counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anybody.
+    """Store a counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anyone.
 
     Whose part is over has nothing left that could wait, and stays so; the one on call is told all the same.
     """

@@ -1,4 +1,4 @@
-"""The check that somebody would come.
+"""The check that someone would come.
 
 No real person is invited to talk with a model before a drill was acknowledged.
 """
@@ -12,10 +12,10 @@ DAYS = 30  # since the last drill
 
 
 def lacks_drill(study: Study) -> bool:
-    """Return whether nobody may be invited yet because nobody on call has acknowledged a drill of the last days.
+    """Return whether no one may be invited yet because no one on call has acknowledged a drill of the last days.
 
     The demonstration and studies whose arms are all scripts need none. A study in which real people have begun
-    stays open: nobody finds a closed door because a drill has become old.
+    stays open: no one finds a closed door because a drill has become old.
     """
     if study.is_demo() or not study.current().arms.exclude(kind=SCRIPTED).exists():
         return False
@@ -32,7 +32,7 @@ def may_not_begin(person: Participation) -> bool:
 def get_advice(study: Study) -> str:
     """Return what a researcher runs, for commands; pages have the same sentence in both languages."""
     return (
-        f"Nobody on call has acknowledged a drill of {study.key} in the last {DAYS} days, so no real people can be "
+        f"No one on call has acknowledged a drill of {study.key} in the last {DAYS} days, so no real people can be "
         f"invited. Run `manage.py try_oncall {study.key} --wait 10` and press the button behind its link. "
         "Test links (--test) need no drill."
     )

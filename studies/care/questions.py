@@ -57,6 +57,6 @@ def find_open(study: Study, *, test: str = "") -> QuerySet[Question]:
 
 
 def answer(question: Question, text: str, *, by: AbstractBaseUser) -> bool:
-    """Store the answer, which the person reads on their pages; False if somebody has answered before."""
+    """Store the answer, which the person reads on their pages; False if someone has answered before."""
     values = {"answer": text, "answered_at": timezone.now(), "answered_by": by, "answered_by_name": by.get_username()}
     return bool(Question.objects.filter(pk=question.pk, answered_at=None).update(**values))

@@ -13,7 +13,7 @@ DAY = 24 * 60  # minutes
 
 @dataclass(frozen=True)
 class Contact:
-    """Somebody on call. Unlike the study file's own type it checks nothing: an alarm never fails on an odd value."""
+    """Someone on call. Unlike the study file's own type it checks nothing: an alarm never fails on an odd value."""
 
     name: str
     email: str = ""
@@ -34,8 +34,8 @@ def get_contacts(spec: StudySpec) -> tuple[Contact, ...]:
 def get_order(spec: StudySpec, now: datetime) -> tuple[Contact, ...]:
     """Return the contacts in the order in which they are alarmed now.
 
-    Those whose hours include `now` come first. The others follow, because an alarm that reaches nobody is worse than
-    one that wakes somebody.
+    Those whose hours include `now` come first. The others follow, because an alarm that reaches no one is worse than
+    one that wakes someone.
     """
     local = now.astimezone(get_zone(spec.safety.time_zone))
     return tuple(sorted(get_contacts(spec), key=lambda contact: not is_within(contact.hours, local)))
@@ -66,7 +66,7 @@ def includes(text: str, local: datetime) -> bool:
     """Return whether "mon-fri 22:00-06:00" includes a local time. Hours past midnight belong to the day they begin."""
     match = HOURS.fullmatch(text)
     if match is None:
-        return True  # odd hours keep nobody from being alarmed
+        return True  # odd hours keep no one from being alarmed
     first, last, *numbers = match.groups()
     from_hour, from_minute, to_hour, to_minute = map(int, numbers)
     begin, end = from_hour * 60 + from_minute, to_hour * 60 + to_minute

@@ -36,7 +36,7 @@ def get_sample(study: Study) -> list[int]:
 
 
 def get_next_message(study: Study, *, user: AbstractBaseUser) -> Turn | None:
-    """Return the next message for `user` to read: of those held only such that somebody else has settled."""
+    """Return the next message for `user` to read: of those held only such that someone else has settled."""
     held = get_messages_of(study).filter(risk_level__gte=GRAVE)
     own = SafetyAct.objects.filter(by=user).values("event__conversation", "event__turn")
     handled = {(act["event__conversation"], act["event__turn"]) for act in own}

@@ -50,7 +50,7 @@ def find_or_create_account(named: str) -> tuple[User, bool]:
             raise RolesError(_("This account is locked. An admin of the installation can change that."))
         return found[0], False
     if "@" not in named:
-        raise RolesError(_("There is no account with this user name. Give a mail address to invite somebody new."))
+        raise RolesError(_("There is no account with this user name. Give a mail address to invite someone new."))
     validate_email(named)
     return users.create_user(named.lower(), named, is_staff=True), True
 

@@ -159,7 +159,7 @@ def tell(request: HttpRequest, study: Study, invitation: Invitation) -> HttpResp
 @require_POST
 @study_page
 def mail_again(request: HttpRequest, study: Study, account: int) -> HttpResponse:
-    """Send the invitation of somebody who has not chosen a password again, with a new link, to their own address."""
+    """Send the invitation of someone who has not chosen a password again, with a new link, to their own address."""
     user = colleague_for(study, account)
     if user.has_usable_password():
         messages.info(request, _("%(name)s has a password already.") % {"name": user.get_username()})
@@ -218,7 +218,7 @@ def salt_of(study: Study) -> str:
 
 
 def read_removal(study: Study, undo: str) -> tuple[User, list[Role]] | None:
-    """Return who was removed, and their roles; None where the address does not say it, or somebody is back."""
+    """Return who was removed, and their roles; None where the address does not say it, or someone is back."""
     try:
         account, roles = signing.loads(undo, salt=salt_of(study), max_age=UNDO)
     except signing.BadSignature:
@@ -265,7 +265,7 @@ def leave(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_page
 def transfer_study(request: HttpRequest, study: Study) -> HttpResponse:
-    """Make somebody else the admin in one's place."""
+    """Make someone else the admin in one's place."""
     sent = request.POST if request.method == "POST" else None
     form = TransferForm(study, request.user.pk, sent)
     if sent is not None and form.is_valid():

@@ -1,7 +1,7 @@
 """Anonymise a finished study: identifiers and free text go, ratings, coded answers, numbers and times stay.
 
 `holdings.py` says what goes from which records (`anonymised`, `blanks`); what needs more than that is here. Country and
-language of people stay, so in a small study a reader may still guess who somebody is: docs/hosting.md says so.
+language of people stay, so in a small study a reader may still guess who someone is: docs/hosting.md says so.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,7 @@ class NotFinished(Exception):
 
 @dataclass
 class Anonymised:
-    """Records that were deleted or cleared, by kind, and files that were removed or still name somebody."""
+    """Records that were deleted or cleared, by kind, and files that were removed or still name someone."""
 
     deleted: dict[str, int] = field(default_factory=dict)
     cleared: dict[str, int] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def clear_answers(answers: QuerySet[Answer]) -> None:
 
 
 def is_coded(instrument: str, key: str) -> bool:
-    """Return whether the text of an answer is one of a list; of an instrument that is not here, nobody knows."""
+    """Return whether the text of an answer is one of a list; of an instrument that is not here, no one knows."""
     try:
         return load(instrument).item(key).type in CODED
     except (InstrumentError, KeyError, OSError):

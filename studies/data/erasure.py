@@ -2,7 +2,7 @@
 
 What is left is a code, a track, that they withdrew and a receipt, to be counted, and what they were paid; of one who
 never agreed to take part also how far they came. The audit log, the payment ledger and adverse events keep their record
-code, which then leads to nobody.
+code, which then leads to no one.
 """
 
 import logging
@@ -34,7 +34,7 @@ class Removed:
     """The rows, files and folders that were removed, and the other files below var/ that still name the person.
 
     `exports`: every export that may have held the person, with the time of writing, also where it is not here any more:
-    somebody may have copied it. `receipt`: the code of the receipt; empty without one.
+    someone may have copied it. `receipt`: the code of the receipt; empty without one.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
@@ -121,9 +121,7 @@ def clear_write_ahead_log() -> None:
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # waits for those who read, as long as for a lock
         if cursor.fetchone()[0]:
-            logger.warning(
-                "Somebody was reading: SQLite's log keeps what was erased until the next erasure or restart."
-            )
+            logger.warning("Someone was reading: SQLite's log keeps what was erased until the next erasure or restart.")
 
 
 @transaction.atomic

@@ -130,7 +130,7 @@ class Group(StrEnum):
     YOU = "you"
     ANSWERS = "answers"
     CONVERSATIONS = "conversations"
-    WORK = "work"  # of a reviewer, a counsellor or somebody interviewed
+    WORK = "work"  # of a reviewer, a counsellor or someone interviewed
     TEAM = "team"  # what passed between the person and the research team
     NOTES = "notes"
     SAFETY = "safety"

@@ -34,7 +34,7 @@ class Proof:
 
 
 def collect_words(scope: Scope) -> list[str]:
-    """Return pieces of the person's own words that nobody else has said, before they are erased; the longest first."""
+    """Return pieces of the person's own words that no one else has said, before they are erased; the longest first."""
     found: set[str] = set()
     for holding in HOLDINGS:
         for name in holding.words:

@@ -51,7 +51,7 @@ class Due:
         label = What(self.what).label
         if self.step == Step.WAIT:
             return (
-                f"{self.study}: {label}, due since {self.day}: waits until the study is closed and nobody is under way"
+                f"{self.study}: {label}, due since {self.day}: waits until the study is closed and no one is under way"
             )
         if self.step == Step.ANNOUNCE:
             return f"{self.study}: {label} after {self.day}: to be announced"

@@ -19,7 +19,7 @@ OnProgress = Callable[[int, int], None]  # people done, of how many
 
 @dataclass
 class RemovedTestData:
-    """The numbers of rows that were removed, by kind; folders that were removed, and files that still name somebody."""
+    """The numbers of rows that were removed, by kind; folders that were removed, and files that still name someone."""
 
     people: int = 0
     rows: Counter[str] = field(default_factory=Counter)

@@ -1,6 +1,6 @@
 """Files of role cards, each a seeker to be played: {"profiles": [{"id", "lang", "D", "P", "C", "S", …}, …]}. Pure.
 
-A profile is P = {D, P, C, S} (EmoHarbor, arXiv:2601.01530, Section 2.1): who somebody is, how they are, what they are
+A profile is P = {D, P, C, S} (EmoHarbor, arXiv:2601.01530, Section 2.1): who someone is, how they are, what they are
 troubled by, and how a talk with them goes. `worst_case_default` says how strongly each behaviour shows.
 """
 
@@ -63,7 +63,7 @@ Habits = Annotated[list[Line], AfterValidator(check_unlike)]
 
 
 class CardPerson(Person, total=False):
-    """D: who somebody is."""
+    """D: who someone is."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
 
@@ -105,7 +105,7 @@ class Roles(TypedDict, total=False):
 
 
 class CardConcern(TypedDict):
-    """C: what somebody comes to talk about."""
+    """C: what someone comes to talk about."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
 

@@ -40,7 +40,7 @@ from studies.instruments.loading import path_of
 from studies.instruments.wording import keep_parts, placeholders
 
 REVIEWER = "reviewer"
-OF_REVIEWERS = ("reviews", "pairs")  # the steps that nobody else has
+OF_REVIEWERS = ("reviews", "pairs")  # the steps that no one else has
 FOR_REVIEWERS = ("questionnaire", "training", *OF_REVIEWERS, "debrief")
 ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
 IMPLIED = {  # part of a consent form → what sets it
@@ -238,7 +238,7 @@ def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -
 
 
 def _guessed_arm_faults(spec: StudySpec) -> Iterator[Rule]:
-    """Return arms that nobody could guess. People choose among the titles: each must name one arm, and none may be a
+    """Return arms that no one could guess. People choose among the titles: each must name one arm, and none may be a
     key, which no page of theirs shows."""
     for number, arm in enumerate(spec.arms):
         if arm.key == CANNOT_TELL:

@@ -116,7 +116,7 @@ def _taking_turns(pairs: Sequence[Drawn]) -> Iterator[Drawn]:
 def _cross(
     first: Sequence[Candidate], second: Sequence[Candidate], replies: bool, draw: random.Random
 ) -> Iterator[Drawn]:
-    """Return everybody with everybody, one step further each round, so that all are used about as often."""
+    """Return everyone with everyone, one step further each round, so that all are used about as often."""
     ours, others = draw.sample(list(first), len(first)), draw.sample(list(second), len(second))
     for step in range(len(others)):
         for place, a in enumerate(ours):

@@ -120,7 +120,7 @@ class SafetyRules:
     ] = ()
     ack_minutes: Annotated[
         Whole,
-        about("Minutes until the next contact is alarmed if nobody has acknowledged.", 10, ge=1, le=1440),
+        about("Minutes until the next contact is alarmed if no one has acknowledged.", 10, ge=1, le=1440),
     ] = 10
     time_zone: Annotated[
         str,
@@ -133,7 +133,7 @@ class SafetyRules:
         Literal["wait", "continue"],
         about('"Yes, I am safe" at level 3: wait for a person, or continue after a short check.', "continue"),
     ] = "wait"
-    ask_where: Annotated[Truth, about('Offer "tell us where you are" to somebody who is not safe.', True)] = False
+    ask_where: Annotated[Truth, about('Offer "tell us where you are" to someone who is not safe.', True)] = False
     worse_by: Annotated[
         Whole | None,
         about(

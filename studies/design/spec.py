@@ -87,7 +87,7 @@ class ArmSpec(ModelSettings):
 
     @property
     def redact(self) -> bool:
-        """Return whether this judge is sent texts without what tells who somebody is."""
+        """Return whether this judge is sent texts without what tells who someone is."""
         return bool(self.extra.get("redact"))
 
     @property
@@ -375,7 +375,7 @@ class OrderSpec:
         Whole | None,
         about(
             "Number of participants who are to complete the study. When this many have completed it or are under "
-            "way, nobody new can start. By default there is no limit.",
+            "way, no one new can start. By default there is no limit.",
             200,
             ge=1,
             le=MOST_PARTICIPANTS,

@@ -28,7 +28,7 @@ def asked_before_chats(spec: StudySpec, track: str) -> list[str]:
 
 
 def strata_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Rule]:
-    """Return the strata that nobody's answers can tell before the draw."""
+    """Return the strata that no one's answers can tell before the draw."""
     order = spec.order
     if order.severity and SEVERITY not in order.strata:
         yield ("order", "severity"), _('needs "severity" among the strata')

@@ -65,7 +65,7 @@ SELECTIONS = ("auto", MANUAL)
 SELF_NAMING = ("flag", "mask")
 USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING, INTERVIEW: "interview_guide"}
 LONGEST_TIMEOUT = 3650  # days; with more of them a study means never, and leaves the key out
-LONGEST_FLOOR = 10  # seconds: nobody waits longer for a reply to begin for the sake of evenness
+LONGEST_FLOOR = 10  # seconds: no one waits longer for a reply to begin for the sake of evenness
 SLOWEST, FASTEST = 1.0, 1000.0  # characters a second
 LONGEST_NAME = 200  # characters of a prompt's file and of a provider
 COUNTRY = re.compile(r"[A-Z]{2}")
@@ -357,7 +357,7 @@ class StudyFile:
     ]
     contact: Annotated[NeededLine, about("The address for questions about the study.", "lab@example.org")]
     oncall_email: Annotated[
-        Email, Needed(), about("The address that gets a mail when somebody may be in danger.", "oncall@example.org")
+        Email, Needed(), about("The address that gets a mail when someone may be in danger.", "oncall@example.org")
     ]
     selection: Annotated[
         Line, OneOf(SELECTIONS), about("`manual`: researchers select people after the screening.", "manual")

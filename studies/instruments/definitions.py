@@ -58,7 +58,7 @@ class Item:
     hide_if: Condition | None = None
     maps_to: str | None = None
     instructed: str | int | None = None  # the value that it tells people to choose: it shows who reads, and is no score
-    in_third_person: "Item | None" = None  # the same item as somebody reads it who is not the seeker
+    in_third_person: "Item | None" = None  # the same item as someone reads it who is not the seeker
 
     def is_shown(self, answers: Mapping[str, Any]) -> bool:
         wanted = self.show_if is None or self.show_if.holds(answers)
@@ -103,7 +103,7 @@ class Questionnaire:
 
     @cached_property
     def in_third_person(self) -> "Questionnaire":
-        """Return it as it is read by somebody who is not the seeker: the same keys and values in other words."""
+        """Return it as it is read by someone who is not the seeker: the same keys and values in other words."""
         return replace(
             self,
             items=tuple(item.in_third_person or item for item in self.items),

@@ -94,7 +94,7 @@ class ConditionFile:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemInThirdPersonFile:
-    """The words of an item for readers who are not the seeker. What is left out is worded for everybody."""
+    """The words of an item for readers who are not the seeker. What is left out is worded for everyone."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY
 

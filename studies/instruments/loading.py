@@ -132,7 +132,7 @@ def parts_of(file: InstrumentFile) -> Iterator[Part]:
 
 
 def interview_part(place: Place, questions: Sequence[ItemFile], track: str) -> Part:
-    """Return the questions of an interview, which nobody has to answer."""
+    """Return the questions of an interview, which no one has to answer."""
     return Part(place, questions, track=track, type="text", required=False, limit=INTERVIEW_LIMIT)
 
 

@@ -1,10 +1,10 @@
-"""An interview of a bot, held by nobody: it is begun, has a note on each question, and is closed."""
+"""An interview of a bot, held by no one: it is begun, has a note on each question, and is closed."""
 
 from studies.interviews import schedule
 from studies.models import InterviewNote, Participation
 from studies.participation.progress import current_step
 
-NOTE = "A bot was asked this question by a stand-in: nobody was interviewed."
+NOTE = "A bot was asked this question by a stand-in: no one was interviewed."
 
 
 def hold_interview(bot: Participation) -> bool:

@@ -74,7 +74,7 @@ class Work:
 
 
 def pair_raters(study: Study, judge: str) -> dict[str, Rater]:
-    """Return the raters by the side that stands first. One judge is two raters: nobody compares a pair twice."""
+    """Return the raters by the side that stands first. One judge is two raters: no one compares a pair twice."""
     return {
         first: get_or_create_judge(study, judge, order_of(RaterKind.JUDGE, first)) for first in Comparison.Side.values
     }
@@ -184,7 +184,7 @@ class Material:
         return pair_items(load(self.pair.plan.instrument), self.language)
 
     def as_sent(self) -> "Material":
-        """Return the material as it is sent: if the study file asks for it, without what tells who somebody is."""
+        """Return the material as it is sent: if the study file asks for it, without what tells who someone is."""
         if self.names is None:
             return self
         redaction = Redaction(self.names, self.language)

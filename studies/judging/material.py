@@ -72,7 +72,7 @@ class Material:
         return [known[turn.number] for turn in self.turns if turn.number in known]
 
     def without_state(self) -> list[int]:
-        """Return the places in `turns` after which nobody has thought yet."""
+        """Return the places in `turns` after which no one has thought yet."""
         known = self.states or {}
         return [place for place, turn in enumerate(self.turns) if turn.number not in known]
 

@@ -323,7 +323,7 @@ def may_be_sent(run: ArmRun, judge: ArmSpec) -> bool:
 
 
 def make_profile_lookup() -> Profiles:
-    """Return a function that says who the seeker of a run is; empty if nobody knows. It asks once for each person."""
+    """Return a function that says who the seeker of a run is; empty if no one knows. It asks once for each person."""
     known: dict[int | tuple[int, str], tuple[Line, ...]] = {}
 
     def profile_of(run: ArmRun) -> tuple[Line, ...]:

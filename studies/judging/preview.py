@@ -1,4 +1,4 @@
-"""Previews of a judge's prompts about a conversation, word for word, and of what forbids sending. Nobody is asked."""
+"""Previews of a judge's prompts about a conversation, word for word, and of what forbids sending. No one is asked."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -89,7 +89,7 @@ def count_imported(study: Study) -> int:
 
 
 def report(request: HttpRequest, done: Anonymised) -> None:
-    """Say how many records it was about, and which files still name somebody."""
+    """Say how many records it was about, and which files still name someone."""
     said = _(
         "The study is anonymised. People: %(people)d. Records deleted: %(deleted)d, cleared: %(cleared)d. Exports and "
         "results removed: %(folders)d."

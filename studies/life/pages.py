@@ -176,7 +176,7 @@ def change(request: HttpRequest, study: Study, to: Stage, form: StageForm, conte
 @require_http_methods(["GET", "POST"])
 @study_page
 def resources(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the help lines that people see, and record that somebody has tried them."""
+    """Show the help lines that people see, and record that someone has tried them."""
     if request.method == "POST":
         readiness.confirm_resources(study, request.user.get_username())
         messages.success(request, _("Thank you. It is recorded that you tried each line today."))

@@ -1,6 +1,6 @@
 """Check what a study needs before it is opened to real people.
 
-A study whose arms are all scripts needs nobody on call, no answers of models and no rehearsal: nobody is told anything
+A study whose arms are all scripts needs no one on call, no answers of models and no rehearsal: no one is told anything
 that was not written before.
 """
 
@@ -22,7 +22,7 @@ RESOURCE_DAYS = 90  # for which a check of the help lines holds (crisis_resource
 ANSWER_DAYS = 7  # for which an arm's answer to the test question holds
 GOOD = ("ok", "truncated")
 NEEDED_VALUES = ("pi_name", "contact_email", "withdrawal_deadline", "retention_end")
-EXAMPLE = ("@example.org", "@example.com", "@example.net")  # addresses that reach nobody (RFC 2606)
+EXAMPLE = ("@example.org", "@example.com", "@example.net")  # addresses that reach no one (RFC 2606)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def contact(spec: StudySpec) -> Requirement:
     return Requirement(
         "contact",
         all(named) and not wrong,
-        _("People can write to somebody who reads it."),
+        _("People can write to someone who reads it."),
         _("Set contact and contact_email to an address of yours; now it is %(address)s.") % {"address": wrong},
         "research-design",
     )
@@ -99,7 +99,7 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
     return Requirement(
         "resources",
         checked.exists(),
-        _("Somebody on your team has tried each help line for %(country)s in the last %(days)d days.")
+        _("Someone on your team has tried each help line for %(country)s in the last %(days)d days.")
         % {"country": spec.country, "days": RESOURCE_DAYS},
         _("Dial or open each line, and confirm it on the page Life, or with open_study --resources-checked-by NAME."),
         "research-resources",
@@ -107,7 +107,7 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
 
 
 def confirm_resources(study: Study, name: str) -> ResourceCheck:
-    """Record that somebody has tried the help lines that this study shows now."""
+    """Record that someone has tried the help lines that this study shows now."""
     country = study.current().spec().country
     return ResourceCheck.objects.create(study=study, country=country, version=list_version(), by_name=name)
 
@@ -116,7 +116,7 @@ def drill(study: Study) -> Requirement:
     return Requirement(
         "drill",
         not lacks_drill(study),
-        _("Somebody on call has acknowledged a drill in the last %(days)d days.") % {"days": DAYS},
+        _("Someone on call has acknowledged a drill in the last %(days)d days.") % {"days": DAYS},
         _("Run manage.py try_oncall %(key)s --wait 10, and press the button behind the link that it sends.")
         % {"key": study.key},
         "research-risks",
@@ -149,7 +149,7 @@ def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
         yield Requirement(
             f"rehearsal-{track}",
             track in done,
-            _("A bot, or somebody on your team with a test link, has completed this version: %(track)s.")
+            _("A bot, or someone on your team with a test link, has completed this version: %(track)s.")
             % {"track": Participation.Track(track).label},
             _("Rehearse with bots below, or run manage.py run_bots %(key)s --count 2 --track %(track)s.")
             % {"key": study.key, "track": track},

@@ -3,11 +3,11 @@
 Test people come and go in every stage, because what they do is in no result. Until it is opened, a study can change as
 it likes; from then on, what people meet is fixed, and a change is an amendment (setup/storage.py).
 
-In a paused study nobody new begins, and people under way go on when it is open again; a conversation that has begun is
-not cut off. In a closed study nobody new begins, and people who have begun may finish.
+In a paused study no one new begins, and people under way go on when it is open again; a conversation that has begun is
+not cut off. In a closed study no one new begins, and people who have begun may finish.
 
-Once nobody is taking part in a closed study, the results by arm are open, because they can no longer influence new
-data. If the study is opened again after that, staff who may have seen the results meet new people. Whether anybody has
+Once no one is taking part in a closed study, the results by arm are open, because they can no longer influence new
+data. If the study is opened again after that, staff who may have seen the results meet new people. Whether anyone has
 looked is unknown, so each such opening counts: it is stored as an unblinding with its reason, and the study does not
 become blind again. Before that, opening again leaves no trace in the results.
 """

@@ -34,7 +34,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 
 class AuditEntry(models.Model):
     """One act, chained to the entry before it. It names a study by its key, so that it outlives the study, and people
-    by their record codes; it holds no words of anybody and no arm. The database refuses to change or delete a row."""
+    by their record codes; it holds no words of anyone and no arm. The database refuses to change or delete a row."""
 
     class Act(models.TextChoices):
         SAW = "saw", gettext_lazy("Looked at")

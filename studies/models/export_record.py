@@ -4,7 +4,7 @@ from studies.models.study import Study
 
 
 class ExportRecord(models.Model):
-    """A file or folder with people's data that a command or a page wrote on this server, so that erasing somebody finds
+    """A file or folder with people's data that a command or a page wrote on this server, so that erasing someone finds
     it wherever it is."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="export_records")

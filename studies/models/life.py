@@ -54,7 +54,7 @@ class Amendment(Signed):
 
 
 class ResourceCheck(models.Model):
-    """Somebody tried every line of help that the people of a study see, and says that each answers."""
+    """Someone tried every line of help that the people of a study see, and says that each answers."""
 
     study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="resource_checks")
     country = models.CharField(max_length=2)

@@ -23,7 +23,7 @@ def new_record_code() -> str:
 
 
 def digest(token: str) -> str:
-    """Return the hash of a token. Only the hash is stored, so nobody who reads the database can open a link."""
+    """Return the hash of a token. Only the hash is stored, so no one who reads the database can open a link."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

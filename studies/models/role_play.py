@@ -19,7 +19,7 @@ class Card(models.Model):
     language = models.CharField(max_length=10)
     profile = OrderedJSONField(help_text="D, P, C and S, as in seeker_profiles_demo.json.")
     intensities = models.JSONField(default=dict, help_text="Behaviour (seeker_behaviours.json) → 0 to 3.")
-    retired = models.BooleanField(default=False, help_text="Given to nobody from now on.")
+    retired = models.BooleanField(default=False, help_text="Given to no one from now on.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

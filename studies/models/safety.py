@@ -22,7 +22,7 @@ def new_nonce() -> str:
 
 class AlarmQuerySet(models.QuerySet["Alarm"]):
     def unsent(self) -> Self:
-        """Return those that no server has taken yet and that nobody has acknowledged; drills are none."""
+        """Return those that no server has taken yet and that no one has acknowledged; drills are none."""
         return self.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
 
 
@@ -37,7 +37,7 @@ class Alarm(models.Model):
     event = models.ForeignKey(RiskEvent, null=True, blank=True, on_delete=models.CASCADE, related_name="alarms")
     round = models.PositiveIntegerField(default=1, help_text="Counts up when the person says that they are not safe.")
     step = models.PositiveIntegerField(default=1, help_text="Which contact in a row this round reached, from 1.")
-    lap = models.PositiveIntegerField(default=1, help_text="Counts up when nobody in the whole order has acknowledged.")
+    lap = models.PositiveIntegerField(default=1, help_text="Counts up when no one in the whole order has acknowledged.")
     contact = models.CharField(max_length=100)
     channel = models.CharField(max_length=10, choices=Channel)
     address = models.CharField(max_length=500)
@@ -87,7 +87,7 @@ class SafetyAct(models.Model):
         ALARMED = "alarmed", gettext_lazy("Alarm sent")
         FAILED = "failed", gettext_lazy("Alarm not sent")
         ACKNOWLEDGED = "acknowledged", gettext_lazy("Alarm acknowledged")
-        OVERDUE = "overdue", gettext_lazy("Nobody acknowledged in time")
+        OVERDUE = "overdue", gettext_lazy("No one acknowledged in time")
         ANSWERED = "answered", gettext_lazy("Answer of the person")
         WHERE = "where", gettext_lazy("Where the person is")
         WROTE = "wrote", gettext_lazy("Message to the person")

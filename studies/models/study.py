@@ -73,7 +73,7 @@ class Study(models.Model):
         return closing.at if closing else None
 
     def is_finished(self) -> bool:
-        """Return whether the study is closed and nobody is under way whose data the results could influence."""
+        """Return whether the study is closed and no one is under way whose data the results could influence."""
         return self.is_closed() and not self.under_way()
 
     def under_way(self) -> int:
@@ -83,7 +83,7 @@ class Study(models.Model):
 
 
 class Protocol(models.Model):
-    """One version of a study's design. It may change until it is open to people or somebody has met it, and never
+    """One version of a study's design. It may change until it is open to people or someone has met it, and never
     after."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="protocols")
@@ -100,7 +100,7 @@ class Protocol(models.Model):
         return f"{self.study} v{self.version}"
 
     def may_change(self) -> bool:
-        """Return whether it may be changed in place: it was never open, and nobody and no conversation has met it."""
+        """Return whether it may be changed in place: it was never open, and no one and no conversation has met it."""
         return not (self.opened_at or self.participations.exists() or self.runs.exists())
 
     def spec(self) -> StudySpec:
@@ -126,7 +126,7 @@ class Protocol(models.Model):
         return timedelta(days=days) if days else None
 
     def keeps_declined(self) -> timedelta | None:
-        """Return how long it keeps the answers of applicants who cannot take part; None where nobody selects."""
+        """Return how long it keeps the answers of applicants who cannot take part; None where no one selects."""
         days = self.design.get("keep_declined_days", KEEP_DECLINED_DAYS)
         return timedelta(days=days) if self.design["selection"] == MANUAL else None
 

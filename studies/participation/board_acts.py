@@ -99,7 +99,7 @@ def reissue_link(person: Participation, *, by: AbstractBaseUser, reason: str) ->
 
 
 class ReplyUnderWay(Exception):
-    """The error that somebody's partner is writing to them at this moment."""
+    """The error that someone's partner is writing to them at this moment."""
 
 
 def may_pause(person: Participation) -> bool:

@@ -150,7 +150,7 @@ class Stuck:
 
 
 def stuck(study: Study, *, test: str = "") -> Stuck:
-    """Count what waits. Alarms that could not be sent count for everybody: the next one may be a person\'s."""
+    """Count what waits. Alarms that could not be sent count for everyone: the next one may be a person\'s."""
     people, runs = filter_by_test(study.participations.all(), test), filter_by_test(study.runs.all(), test)
     turns = Turn.objects.filter(conversation__run__in=runs).exclude(conversation__status=ConversationStatus.CLOSED)
     long_ago = timezone.now() - OVERDUE
@@ -190,7 +190,7 @@ def risks_of(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
 
 def open_risks(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
     """Return the events that wait for the person on call: the grave ones, and those about which they were alarmed, as
-    where somebody asked to be written to."""
+    where someone asked to be written to."""
     alarmed = Exists(Alarm.objects.filter(event=OuterRef("pk")))
     return risks_of(study, test=test).filter(Q(level__gte=3) | alarmed, released_at=None)
 

@@ -50,7 +50,7 @@ def admits_browser(person: Participation, browser: str) -> bool:
 
 
 def bind_session(session: SessionBase, participation: Participation) -> None:
-    """Make this browser the person's. Somebody else's session ends, and with it access to their conversations."""
+    """Make this browser the person's. Someone else's session ends, and with it access to their conversations."""
     if session.get(SESSION_KEY) in (None, participation.pk):
         session.cycle_key()
     else:
@@ -83,7 +83,7 @@ def begin(participation: Participation) -> None:
 
 @transaction.atomic
 def freeze_plan(participation: Participation) -> None:
-    # The study's row is not locked, because everybody who arrives would wait for all others; where places are counted,
+    # The study's row is not locked, because everyone who arrives would wait for all others; where places are counted,
     # they must.
     fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
     present = fresh.study.current()
@@ -99,12 +99,12 @@ def freeze_plan(participation: Participation) -> None:
 
 
 def admits_new_people(study: Study, *, is_test: bool) -> bool:
-    """Return whether somebody new may begin; test people always may, because they are in no result."""
+    """Return whether someone new may begin; test people always may, because they are in no result."""
     return is_test or study.is_open()
 
 
 def may_begin(person: Participation) -> bool:
-    """Return whether the study is open and has a place for somebody who has not begun."""
+    """Return whether the study is open and has a place for someone who has not begun."""
     study = person.study
     return admits_new_people(study, is_test=person.is_test) and has_place(study, person.track, is_test=person.is_test)
 

@@ -23,7 +23,7 @@ def store_consent(person: Participation, text: Form, form: InstrumentForm, provi
 def amendment_to_sign(person: Participation) -> Amendment | None:
     """Return the last amendment for which this person has to be asked again; None if there is none.
 
-    Nobody is asked who has not signed, who is over, or who signed after it was made.
+    No one is asked who has not signed, who is over, or who signed after it was made.
     """
     if person.is_over():
         return None

@@ -163,7 +163,7 @@ class StepKind:
         """Do what is needed before the step is first shown."""
 
     def name_of(self, step: Step) -> str:
-        """Return what researchers read of one step of this kind in somebody's plan."""
+        """Return what researchers read of one step of this kind in someone's plan."""
         return str(self.label)
 
     def work(self, step: Step, way: Way) -> Work:
@@ -175,7 +175,7 @@ class StepKind:
         return not step.instrument or place in stored.responses
 
     def waits_for_researchers(self, person: Participation) -> bool:
-        """Return whether somebody at this step waits for the researchers, and so is never timed out."""
+        """Return whether someone at this step waits for the researchers, and so is never timed out."""
         return False
 
 

@@ -8,7 +8,7 @@ design is drawn, and when the person comes back. People who are held, in review 
 never timed out, because they wait for us. Nor are people whom the team has paused.
 
 A sign of life is a page, an answer that they have begun to type, or a message. A message in a conversation that a
-browser kept open counts also after the days are over, as long as nobody has timed the person out.
+browser kept open counts also after the days are over, as long as no one has timed the person out.
 """
 
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ from studies.webhooks.events import announce_end
 def time_out_absent(study: Study) -> None:
     """Time out all absent people of a study, but for one that is paused: it is we who are away.
 
-    It makes two queries if nobody is due, one without `gone_after_days`.
+    It makes two queries if no one is due, one without `gone_after_days`.
     """
     if study.is_paused():
         return
@@ -66,7 +66,7 @@ def waits_for_researchers(person: Participation) -> bool:
 
 @transaction.atomic
 def time_out(study: Study, due: list[int], now: datetime) -> None:
-    """Time out the people whom one statement still finds absent, so that two calls at once end nobody twice."""
+    """Time out the people whom one statement still finds absent, so that two calls at once end no one twice."""
     list(Participation.objects.select_for_update().filter(pk__in=due).order_by("pk").values_list("pk"))  # no deadlock
     overdue(study, now).filter(pk__in=due).update(status=Status.TIMED_OUT, ended_at=now)
     for person in Participation.objects.filter(pk__in=due, status=Status.TIMED_OUT, ended_at=now):
@@ -93,7 +93,7 @@ def await_from_now(person: Participation) -> None:
 
 
 def hindrance(person: Participation) -> str:
-    """Return why somebody who has timed out cannot be let back; empty if they can."""
+    """Return why someone who has timed out cannot be let back; empty if they can."""
     spec = person.design()
     if person.order and person.order_index is None and spec.has_block_plan(person.track):
         return _("Someone else now has their row of the block plan.")

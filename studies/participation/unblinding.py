@@ -1,6 +1,6 @@
 """Blinding of results: from its first real person on, a study shows no results by arm.
 
-Results are shown after it is closed and nobody is under way, or after a researcher unblinds it.
+Results are shown after it is closed and no one is under way, or after a researcher unblinds it.
 """
 
 from django.contrib.auth.models import AbstractBaseUser

@@ -42,7 +42,7 @@ class Account:
 
     @property
     def code(self) -> str:
-        """Return the person's code; of somebody who is erased, their record code."""
+        """Return the person's code; of someone who is erased, their record code."""
         return self.person.code if self.person else self.record_code
 
     def add(self, entry: LedgerEntry) -> None:
@@ -68,7 +68,7 @@ class Account:
 
 
 def get_accounts(study: Study) -> list[Account]:
-    """Return the accounts of everybody who has an entry, in the order of their codes."""
+    """Return the accounts of everyone who has an entry, in the order of their codes."""
     entries = study.ledger.select_related("participation__payee", "undone_by")
     found: dict[tuple[str, str], Account] = {}
     for entry in entries:
@@ -121,7 +121,7 @@ def get_seconds(person: Participation) -> int:
 
 
 def missing_bonus(person: Participation, rule: PaymentSpec, account: Account) -> Decimal:
-    """Return the bonus that is not booked yet; negative where it is taken back from somebody who was excluded."""
+    """Return the bonus that is not booked yet; negative where it is taken back from someone who was excluded."""
     booked = account.sums[Kind.BONUS]
     if person.excluded:
         return -booked

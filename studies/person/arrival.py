@@ -131,7 +131,7 @@ def set_cookie(response: HttpResponse, name: str, value: str, *, path: str, seco
 
 
 def not_yet_page(request: HttpRequest, study: Study) -> HttpResponse:
-    """Say that the study cannot start yet: its researchers have not shown that somebody is on call."""
+    """Say that the study cannot start yet: its researchers have not shown that someone is on call."""
     return page_before_study(request, "studies/not_yet.html", study.current().spec())
 
 

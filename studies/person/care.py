@@ -34,7 +34,7 @@ def care(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 def unsafe(request: HttpRequest) -> HttpResponse:
-    """Take "I do not feel safe". Where nobody is known, nothing can be stored, and the list of help is shown."""
+    """Take "I do not feel safe". Where no one is known, nothing can be stored, and the list of help is shown."""
     person = participation_for(request)
     if person is None or enrolment.is_forgotten(person):
         return redirect("help")

@@ -28,7 +28,7 @@ from studies.setup.storage import load_spec
 from studies.workbench.access import researchers_only
 
 BLANK = "…"  # stands for what the draft does not say yet
-ADDRESSES, SOMEBODY = ("contact", "oncall_email"), "somebody@example.org"
+ADDRESSES, SOMEBODY = ("contact", "oncall_email"), "someone@example.org"
 STAND_IN = {"kind": "scripted", "model": "mirror"}  # for a model that the draft does not name yet
 
 
@@ -84,7 +84,7 @@ def read_choice(request: HttpRequest, spec: StudySpec | None) -> tuple[str, str,
 
 
 def walk(spec: StudySpec, track: str) -> Sequence[Step]:
-    """Return the steps of somebody who meets one arm: further conversations look the same."""
+    """Return the steps of someone who meets one arm: further conversations look the same."""
     return expand(plan_for(spec, track), spec, [spec.arms[0].key] if spec.arms else [], track=track)
 
 
@@ -135,7 +135,7 @@ def preview_step(request: HttpRequest, draft: int) -> HttpResponse:
 
 
 def page_of(request: HttpRequest, protocol: Protocol, track: str, language: str, number: int) -> HttpResponse | None:
-    """Return the page of somebody who has come to this step; None where it shows nothing by itself."""
+    """Return the page of someone who has come to this step; None where it shows nothing by itself."""
     steps = walk(protocol.spec(), track)
     if number >= len(steps):
         return None

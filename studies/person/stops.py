@@ -1,6 +1,6 @@
 """Stops between two steps: the study or they are paused, or an amendment asks for their consent again.
 
-A conversation that has begun is not cut off by a paused study or an amendment: they stop nobody before the ratings of
+A conversation that has begun is not cut off by a paused study or an amendment: they stop no one before the ratings of
 it are done. Where the team pauses one person, their conversation rests as soon as its reply has come.
 """
 

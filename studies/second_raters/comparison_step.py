@@ -76,7 +76,7 @@ class Compare(StepKind):
         comparison = comparisons.begun(rater_for(visit.participation))
         # The field that tells a draft's place among several of one step says here which pair was on the page.
         if comparison is None or visit.request.POST.get("checkpoint") != str(comparison.pk):
-            # Judged before, or gone to somebody else.
+            # Judged before, or gone to someone else.
             messages.info(visit.request, _("That pair is no longer yours to compare. This is where you are now."))
             return False
         if "decline" in visit.request.POST:

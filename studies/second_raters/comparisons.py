@@ -28,7 +28,7 @@ ARMS, SEEKERS = "arms", "seekers"
 BETWEEN = (ARMS, SEEKERS)
 CONVERSATION, REPLY = "conversation", "reply"
 LEVELS = (CONVERSATION, REPLY)
-COUNT = 100  # pairs of a plan, where nobody says how many
+COUNT = 100  # pairs of a plan, where no one says how many
 KEPT_FOR = timedelta(hours=24)  # a comparison that was begun waits for its reviewer
 # Of a pair: no judge takes a verdict from people, nor does a comparison that was given back.
 BY_PEOPLE = ~Q(comparisons__rater__kind=RaterKind.JUDGE) & Q(comparisons__declined_at=None)
@@ -191,7 +191,7 @@ def at_hand(person: Participation) -> Comparison | None:
 def begun(rater: Rater) -> Comparison | None:
     comparison = query_comparisons().filter(rater=rater, done_at=None, declined_at=None).first()
     if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
-        # Nobody has taken it meanwhile, so it is this reviewer's for another day.
+        # No one has taken it meanwhile, so it is this reviewer's for another day.
         Comparison.objects.filter(pk=comparison.pk).update(given_at=timezone.now())
     return comparison
 
@@ -263,7 +263,7 @@ def side_for(pair: Pair, rater: Rater) -> str:
 
 
 def give_back(comparison: Comparison) -> None:
-    """Take a pair back that a reviewer does not want to judge; somebody else may get it, and they do not again."""
+    """Take a pair back that a reviewer does not want to judge; someone else may get it, and they do not again."""
     waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None, declined_at=None)
     waiting.update(declined_at=timezone.now())
 

@@ -19,7 +19,7 @@ def conversations(study: Study, *, is_test: bool) -> QuerySet[ArmRun]:
 
 
 def still_wanted(run: str = "") -> Q:
-    """Return the filter for runs neither left out by a decision nor of somebody who withdrew. This holds also where
+    """Return the filter for runs neither left out by a decision nor of someone who withdrew. This holds also where
     that came after a plan was drawn: who withdrew is left alone, as by judges. `run`: the way to it, ending in two
     underscores."""
     gone = Q(**{f"{run}participation__status": Status.WITHDRAWN}) | Q(**{f"{run}participation__excluded": True})

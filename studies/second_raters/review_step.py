@@ -1,6 +1,6 @@
 """The step of rating others' conversations, one after the other, until nothing is left; first a few with known scores.
 
-Nothing on the page tells whose conversation it is, with which arm, or what anybody else said of it.
+Nothing on the page tells whose conversation it is, with which arm, or what anyone else said of it.
 """
 
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ class RateOthers(StepKind):
     def accept(self, visit: Visit) -> bool:
         review = reviews.get_unfinished(visit.participation)
         if visit.request.POST.get("checkpoint", "") != (place_of(review) if review else ""):
-            # What the form is about has been rated before, or has gone to somebody else.
+            # What the form is about has been rated before, or has gone to someone else.
             messages.info(visit.request, _("That page is no longer yours to rate. This is where you are now."))
             return False
         if review is None:
@@ -138,8 +138,8 @@ def give_back(visit: Visit, review: Review) -> None:
 
 
 def scale_of(review: Review) -> Questionnaire:
-    """Return the questionnaire that is due, in the words for somebody who is not the seeker; of a vignette its scores
-    alone: nobody would read the closing remark."""
+    """Return the questionnaire that is due, in the words for someone who is not the seeker; of a vignette its scores
+    alone: no one would read the closing remark."""
     if review.vignette:
         scale = load(vignette(review.vignette).instrument).in_third_person
         return replace(scale, items=scale.rated_items(), comment=None)
@@ -213,7 +213,7 @@ def turns_of(visit: Visit, review: Review) -> list[Said]:
 
 def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
     """Yield the turns, before them the opening. A model's own name is hidden here also where the seeker saw it, or
-    nobody ever looked for it."""
+    no one ever looked for it."""
     if run.conversation.opening:
         yield Said("", self_identification.mask(run.conversation.opening, names))
     for turn in run.conversation.turns.order_by("number"):

@@ -84,7 +84,7 @@ class Work:
 
 
 def work_of(plan: ReviewPlan) -> list[Work]:
-    """Return the work of everybody who was given anything of the plan."""
+    """Return the work of everyone who was given anything of the plan."""
     first, again = scores_of(plan, replicate=1), scores_of(plan, replicate=AGAIN)
     reviews = plan.reviews.select_related("reviewer").order_by("reviewer__code", "reviewer", "pk")
     return [work(list(theirs), first, again) for _, theirs in groupby(reviews, key=lambda one: one.reviewer_id)]

@@ -59,7 +59,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A plan as somebody asks for it."""
+    """A plan as someone asks for it."""
 
     name: str
     instruments: Sequence[str]
@@ -274,7 +274,7 @@ def raters_of(plan: ReviewPlan) -> defaultdict[int, set[int]]:
 
 
 def counting() -> Q:
-    """Return the filter for reviews that take a place: done, or begun by somebody still there and not too long ago."""
+    """Return the filter for reviews that take a place: done, or begun by someone still there and not too long ago."""
     begun = Q(done_at=None, declined_at=None, given_at__gt=timezone.now() - LEASE) & ~Q(reviewer__status__in=OVER)
     return Q(done_at__isnull=False) | begun
 

@@ -1,6 +1,6 @@
 """Decisions on a profile: approve, refuse with a reason, put back to draft, or rewrite.
 
-Each act names the content that its person saw (`as_seen`). If somebody has changed it since, nothing happens.
+Each act names the content that its person saw (`as_seen`). If someone has changed it since, nothing happens.
 """
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 def fingerprint(row: SeekerProfile) -> str:
-    """Return a hash that changes when somebody changes the profile."""
+    """Return a hash that changes when someone changes the profile."""
     return digest([row.content, row.state])
 
 

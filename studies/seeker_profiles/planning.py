@@ -153,7 +153,7 @@ def items_about(people: QuerySet[Participation]) -> QuerySet[JobItem]:
 def calls_about(people: QuerySet[Participation]) -> QuerySet[Call]:
     """Return the calls that made people's profiles, and others after them.
 
-    Calls whose item is gone may have been about anybody, so all of these count.
+    Calls whose item is gone may have been about anyone, so all of these count.
     """
     asked = Call.objects.filter(purpose__in=(Call.Purpose.PROFILE, Call.Purpose.PROFILE_CHECK))
     return asked.filter(Q(item__in=items_about(people)) | Q(item=None))

@@ -100,7 +100,7 @@ def finding_sentences(row: SeekerProfile) -> list[FindingSentence]:
 
 
 def reason_of(row: SeekerProfile) -> str:
-    """Return why a person refused it; empty if nobody has."""
+    """Return why a person refused it; empty if no one has."""
     return next((finding["found"] for finding in row.checks if finding["rule"] == PERSON), "")
 
 

@@ -1,6 +1,6 @@
 """The applicants of a study: who waits for the selection, and what they answered before it.
 
-Their answers about safety are shown to safety officers alone, their gender and age to nobody who has yet to score
+Their answers about safety are shown to safety officers alone, their gender and age to no one who has yet to score
 them.
 """
 

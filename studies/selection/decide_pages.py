@@ -98,7 +98,7 @@ def sentence_of(act: str, count: int) -> str:
 @require_GET
 @study_page
 def decided_file(request: HttpRequest, study: Study) -> HttpResponse:
-    """Return everybody on whom was decided, so that researchers can write to them."""
+    """Return everyone on whom was decided, so that researchers can write to them."""
     text = StringIO()
     csv.writer(text).writerows([HEADER, *(map(format_cell, row) for row in decided_rows(request, study))])
     headers = {"Content-Disposition": f'attachment; filename="{study.key}-selection.csv"'}

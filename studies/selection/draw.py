@@ -26,7 +26,7 @@ class Rule:
     minimum: float | None = None
 
     def admits(self, candidate: Candidate) -> bool:
-        """Return whether they have the minimum score, if there is one; without a score nobody has it."""
+        """Return whether they have the minimum score, if there is one; without a score no one has it."""
         return self.minimum is None or (candidate.score is not None and candidate.score >= self.minimum)
 
 

@@ -135,7 +135,7 @@ class _File:
 
     def fault_of(self, person: Any, code: str, address: str, url: str) -> str:
         if person is None:
-            return f"code: the study has nobody with the code {code!r}"
+            return f"code: the study has no one with the code {code!r}"
         if code in self.lines:
             return f"code: {code} is on line {self.lines[code]} already"
         if not is_address(address):

@@ -169,7 +169,7 @@ def choices(request: HttpRequest) -> list[Choice]:
 
 
 def filter_applicants(found: Sequence[Applicant], request: HttpRequest) -> list[Applicant]:
-    """Return the applicants that the address asks for; a value that no filter knows asks for nobody."""
+    """Return the applicants that the address asks for; a value that no filter knows asks for no one."""
     tests: Mapping[str, Callable[[Applicant, str], bool]] = {
         "track": lambda one, value: one.person.track == value,
         "language": lambda one, value: one.person.language == value,

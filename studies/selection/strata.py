@@ -1,6 +1,6 @@
 """The strata of a draw: what is known of applicants before the selection.
 
-A draw may use age and gender, which nobody is shown who has yet to score the applicant.
+A draw may use age and gender, which no one is shown who has yet to score the applicant.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -54,7 +54,7 @@ def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
 
 
 def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: Sequence[Setup]) -> Fitting:
-    """Return the profiles in the study's languages: nobody could rate, and few arms could answer, in another. If a
+    """Return the profiles in the study's languages: no one could rate, and few arms could answer, in another. If a
     worst case is asked for, no setup gets those too mild for it, so that each conversation has its twin. Stores
     nothing."""
     try:
@@ -79,7 +79,7 @@ MILD = (
     "Fewer than two of their behaviours are at 2 or above. Put two at 2 or 3 in worst_case_default, or leave "
     "worst_case_default out: then all five are at 2. What has been played needs another id then."
 )
-STATES = {"refused": "refused, as what speaks of danger to life is", "draft": "a draft that nobody has approved"}
+STATES = {"refused": "refused, as what speaks of danger to life is", "draft": "a draft that no one has approved"}
 
 
 def describe_states(states: Mapping[str, str]) -> str:
@@ -87,7 +87,7 @@ def describe_states(states: Mapping[str, str]) -> str:
 
 
 def refuse_unreachable(name: str, settings: ModelSettings) -> None:
-    """Raise Unfit if the model cannot be asked from here, as without its key. An estimate asks nobody, and does
+    """Raise Unfit if the model cannot be asked from here, as without its key. An estimate asks no one, and does
     without."""
     try:
         model_for(settings)

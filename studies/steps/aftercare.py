@@ -12,9 +12,9 @@ KIND = "aftercare"
 
 
 class Aftercare(StepKind):
-    """A kind close for somebody who feels much worse after a conversation than before it.
+    """A kind close for someone who feels much worse after a conversation than before it.
 
-    It is in nobody's plan beforehand; the feelings check puts it there.
+    It is in no one's plan beforehand; the feelings check puts it there.
     """
 
     label = gettext_lazy("Care after a conversation")

@@ -1,6 +1,6 @@
 """The blinding question: the person guesses which arm each partner was.
 
-The page lists the arms by their titles, for everybody in the same order, and its values are the places in that list. It
+The page lists the arms by their titles, for everyone in the same order, and its values are the places in that list. It
 holds no arm's key and nothing about the order in which this person met them.
 """
 

@@ -47,7 +47,7 @@ class ScreenedOut(Notice):
 
 
 def get_deletion_day(person: Participation) -> date | None:
-    """Return when the answers of somebody who cannot take part are deleted; None if no such day lies ahead."""
+    """Return when the answers of someone who cannot take part are deleted; None if no such day lies ahead."""
     keeps = person.protocol.keeps_declined() if person.protocol else None
     if keeps is None or person.ended_at is None or person.consents.exists():
         return None
@@ -56,7 +56,7 @@ def get_deletion_day(person: Participation) -> date | None:
 
 
 class Danger(Notice):
-    """A page that meets somebody in danger: the lines first, the question, who was told."""
+    """A page that meets someone in danger: the lines first, the question, who was told."""
 
     def show(self, visit: Visit) -> Page:
         page = super().show(visit)

@@ -15,7 +15,7 @@ from studies.steps.questionnaire import form_of, keep_form
 
 
 class Training(StepKind):
-    """Guide, sample dialogues and a quiz about the procedure. After the last attempt a researcher decides; nobody is
+    """Guide, sample dialogues and a quiz about the procedure. After the last attempt a researcher decides; no one is
     excluded by a quiz."""
 
     label = gettext_lazy("Training")

@@ -1,4 +1,4 @@
-"""Send the deliveries that are due, each once, and again later where nobody took it.
+"""Send the deliveries that are due, each once, and again later where no one took it.
 
 A process claims a row by moving `due_at` to the end of a lease, as with alarms (studies.care.sending). The sending has
 a thread of its own: a receiver that hangs must not hold up an alarm.

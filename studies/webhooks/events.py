@@ -14,7 +14,7 @@ PING = "ping"  # what a new webhook can be sent, to try it
 
 
 def announce(study: Study, event: Webhook.Event, **data: Any) -> None:
-    """Store a delivery for each webhook of the study that wants this event. `data`: JSON, without a word of anybody."""
+    """Store a delivery for each webhook of the study that wants this event. `data`: JSON, without a word of anyone."""
     for webhook in study.webhooks.filter(stopped_at=None):
         if event in webhook.events:
             create_delivery(webhook, event, data)

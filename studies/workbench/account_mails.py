@@ -1,4 +1,4 @@
-"""Mails that tell an account's owner what was changed about it: somebody else may have done it."""
+"""Mails that tell an account's owner what was changed about it: someone else may have done it."""
 
 import logging
 from smtplib import SMTPException

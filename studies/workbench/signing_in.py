@@ -1,4 +1,4 @@
-"""Sign in by django-allauth: by name and password, with limits to guessing that lock nobody out.
+"""Sign in by django-allauth: by name and password, with limits to guessing that lock no one out.
 
 Counted in the cache that all server processes share (settings.CACHES):
 

@@ -163,7 +163,7 @@ def survey_closed(page: Page, url: str, survey: Survey) -> None:
 
 
 def arrive(page: Page, server: Server, language: str) -> None:
-    """As somebody new, up to the first questions."""
+    """As someone new, up to the first questions."""
     come_in(page, f"{server.base_url}/open/brief/")
     page.locator(f'#content button[name="language"][value="{language}"]').click()
 

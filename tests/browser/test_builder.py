@@ -1,4 +1,4 @@
-"""A researcher at a real browser sets up a study without touching a file, and somebody takes part in it."""
+"""A researcher at a real browser sets up a study without touching a file, and someone takes part in it."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect

@@ -38,7 +38,7 @@ def study(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(params=["en", "zh"])
 def person(request: pytest.FixtureRequest, browser: Browser, study: str) -> Iterator[Page]:
-    """Somebody on a small phone, at the beginning of their first conversation."""
+    """Someone on a small phone, at the beginning of their first conversation."""
     context = browser.new_context(viewport=SMALL, has_touch=True, is_mobile=True, locale=LOCALES[request.param])
     page = context.new_page()
     page.clock.install()  # for the page that looks every 20 seconds how things stand
@@ -196,7 +196,7 @@ provider = "Example"
 def met_badly(
     request: pytest.FixtureRequest, browser: Browser, server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Page]:
-    """Somebody on a small phone whose partner answers as none should, in words that no pattern was written for."""
+    """Someone on a small phone whose partner answers as none should, in words that no pattern was written for."""
     lang = request.param
     with running() as url:
         named = {f"checkpoints = [{PAUSE}]": "checkpoints = [3]", "providers = []": 'providers = ["Example"]'}

@@ -28,7 +28,7 @@ MARKS = {
 def test_person_reads_downloads_and_deletes(
     browser: Browser, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
-    monkeypatch.setitem(LINES, language, MARKS[language])  # what nobody else has said to this server
+    monkeypatch.setitem(LINES, language, MARKS[language])  # what no one else has said to this server
     mine, download, receipt = WORDS[language]
     page = page_of(browser, "phone", language)
     visitor = HurriedVisitor(page, language)

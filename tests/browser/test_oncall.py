@@ -1,4 +1,4 @@
-"""From a sign of danger to somebody who comes: the live desk, the mail, the page behind its link; and a false alarm."""
+"""From a sign of danger to someone who comes: the live desk, the mail, the page behind its link; and a false alarm."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def box() -> Box:
 
 @pytest.fixture(scope="module")
 def watched(box: Box, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that sends mail; a study with somebody on call, and one whose second line suspects everybody."""
+    """A server that sends mail; a study with someone on call, and one whose second line suspects everyone."""
     folder = tmp_path_factory.mktemp("watched")
     with mail_server(box) as port, serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}") as server:
         for key, rules in (("watched", ONCALL), ("suspicious", SUSPICIOUS)):
@@ -78,10 +78,10 @@ def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
     browser: Browser, watched: Server, box: Box
 ) -> None:
     desk = open_desk(browser, watched, "watched")
-    expect(desk.get_by_role("heading", name="Nobody is waiting")).to_be_visible()
+    expect(desk.get_by_role("heading", name="No one is waiting")).to_be_visible()
     person = begin_chat(browser, watched, "watched")
     say(person, "I want to kill myself")
-    expect(desk.locator("tr.row--attention")).to_have_count(1, timeout=PATIENCE)  # nobody has loaded it again
+    expect(desk.locator("tr.row--attention")).to_have_count(1, timeout=PATIENCE)  # no one has loaded it again
     expect(desk).to_have_title(re.compile(r"^\(1\) "))
 
     for _ in range(PATIENCE // 100):
@@ -91,7 +91,7 @@ def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
     [link] = {word for word in box.texts()[0].split() if "/oncall/" in word}
     ann = page_of(browser, "phone", "en")
     ann.goto(f"{watched.base_url}/oncall/{link.partition('/oncall/')[2]}")
-    expect(ann.get_by_role("heading", name="Somebody may be in danger")).to_be_visible()
+    expect(ann.get_by_role("heading", name="Someone may be in danger")).to_be_visible()
     expect(desk.locator("tr.row--attention")).to_have_count(1)  # a link that was opened acknowledges nothing
     ann.get_by_role("button", name="I take care of it").click()
     expect(ann.get_by_role("status")).to_contain_text("Acknowledged by Ann")
@@ -99,7 +99,7 @@ def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
     expect(desk).not_to_have_title(re.compile(r"^\("))
 
     person.clock.fast_forward(20_000)
-    expect(person.get_by_text("Somebody has seen it and is looking after it.")).to_be_visible(timeout=PATIENCE)
+    expect(person.get_by_text("Someone has seen it and is looking after it.")).to_be_visible(timeout=PATIENCE)
     for page in (person, ann, desk):
         page.context.close()
 

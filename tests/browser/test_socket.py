@@ -73,7 +73,7 @@ UNHEARD = f"""async () => {{
   window.lines = lines;
   socket.connect();
   lines[0].open();
-  window.id = socket.send("Does anybody hear me?");
+  window.id = socket.send("Does anyone hear me?");
 }}"""
 
 

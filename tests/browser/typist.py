@@ -10,7 +10,7 @@ from tests.browser.visitor import PATIENCE, Visitor
 
 MOST_STOPS = 60  # between two places on one page
 FIELDS = "form[data-instrument] :is(input, textarea, select, button)"
-# The page goes on by itself a moment later, so that nobody may have looked in between.
+# The page goes on by itself a moment later, so that no one may have looked in between.
 KEEP_FOCUS = "addEventListener('focusin', (event) => sessionStorage.setItem('focused', event.target.dataset.part))"
 LINES = ("I keep thinking about the quarrel at work,", "and I sleep badly")
 
@@ -47,7 +47,7 @@ class Typist(Visitor):
         self.stops += 1
         stop = Stop(**self.page.evaluate("probes.focus()"))
         assert stop.tag != "BODY", "the focus is nowhere"
-        assert stop.seen, f"the focus is where nobody sees it: {stop.drawn}"
+        assert stop.seen, f"the focus is where no one sees it: {stop.drawn}"
         assert not stop.faint, f"the focus did not show: {stop.faint}"
         return stop
 

@@ -93,7 +93,7 @@ FAULTS = [
         (
             {"key": name},
             [
-                "key: is one of emostudy's own secrets and is never sent to anybody: name the variable with the "
+                "key: is one of emostudy's own secrets and is never sent to anyone: name the variable with the "
                 "provider's key"
             ],
         )

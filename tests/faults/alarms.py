@@ -86,7 +86,7 @@ class Seen:
     frames: Sequence[str] = ("ack", "help", "held")
     early: Sequence[str] = ()  # recipients before the kill
     mailed: Sequence[str] = (FIRST,)  # after it
-    climbed: Sequence[str] = (SECOND,)  # once nobody had answered in time
+    climbed: Sequence[str] = (SECOND,)  # once no one had answered in time
     events: int = 1
     unsent: int = 0
     acts: Sequence[str] = ("alarmed", "overdue", "alarmed")
@@ -102,7 +102,7 @@ def violations(seen: Seen) -> list[str]:
         f"{seen.events} events are stored": seen.events != 1,
         f"mails before the kill: {list(seen.early)}": bool(seen.early),
         f"mails after the restart: {list(seen.mailed)}": list(seen.mailed) != [FIRST],
-        f"mails after nobody had answered: {list(seen.climbed)}": list(seen.climbed) != [SECOND],
+        f"mails after no one had answered: {list(seen.climbed)}": list(seen.climbed) != [SECOND],
         f"{seen.unsent} alarms are not sent": bool(seen.unsent),
         f"the acts are {list(seen.acts)}": failed != ["alarmed", "overdue", "alarmed"],
         f"{seen.traces} tracebacks in the log": bool(seen.traces),
@@ -199,7 +199,7 @@ def in_the_way(story: Story, port: int) -> Iterator[None]:
 
 
 def come_in(server: Server, folder: Path) -> tuple[str, str]:
-    """Return the code of somebody who stands before their first conversation, and the key of their session."""
+    """Return the code of someone who stands before their first conversation, and the key of their session."""
     study = tomllib.loads((ROOT / "fixtures" / "studies" / "demo.toml").read_text(encoding="utf-8"))
     contacts = [{"name": "Ann", "email": FIRST}, {"name": "Ben", "email": SECOND}]
     study |= {"key": "alarms", "safety": {"oncall": contacts}}

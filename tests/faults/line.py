@@ -41,7 +41,7 @@ class Line:
         self.port = self.relay.sockets[0].getsockname()[1]
 
     def close(self) -> None:
-        """Nobody gets through, and new connections are refused."""
+        """No one gets through, and new connections are refused."""
         self.relay.close()
         self.cut()
 

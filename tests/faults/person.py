@@ -300,7 +300,7 @@ def name_of(form: Form) -> FormName:
 
 
 def otherwise(form: Form, answers: Answers, draw: random.Random) -> Answers:
-    """The same form, filled in by somebody of another mind."""
+    """The same form, filled in by someone of another mind."""
     chosen = {name: draw.choice(one.options) for name, one in form.visible_fields().items() if one.kind == "radio"}
     return {**answers, **{name: value for name, value in chosen.items() if re.fullmatch(r"\d+", value)}}
 

@@ -101,12 +101,12 @@ def write_log(folder: Path, outcome: Outcome) -> None:
 
 
 async def left_behind(house: House) -> list[str]:
-    """Sockets and replies that a server still holds although everybody has gone."""
+    """Sockets and replies that a server still holds although everyone has gone."""
     give_up = time.monotonic() + PATIENCE
     while True:
         left = {name: value for name, value in (await metrics(house)).items() if name in LEFT and value}
         if not left or time.monotonic() > give_up:
-            return [f"{name} is {value:g} after everybody has left" for name, value in left.items()]
+            return [f"{name} is {value:g} after everyone has left" for name, value in left.items()]
         await asyncio.sleep(0.2)
 
 

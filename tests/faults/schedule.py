@@ -115,7 +115,7 @@ class TwoForms(Fault):
 
 @dataclass(frozen=True)
 class DatabaseBusy(Fault):
-    """Somebody else holds the lock that writing needs."""
+    """Someone else holds the lock that writing needs."""
 
     seconds: float
 

@@ -16,7 +16,7 @@ DAMAGES: dict[str, dict[str, Any]] = {
     "mails before the kill": {"early": [FIRST]},
     "mails after the restart: []": {"mailed": []},
     f"mails after the restart: ['{FIRST}', '{FIRST}']": {"mailed": [FIRST, FIRST]},
-    "mails after nobody had answered: []": {"climbed": []},
+    "mails after no one had answered: []": {"climbed": []},
     "1 alarms are not sent": {"unsent": 1},
     "the acts are ['alarmed']": {"acts": ["alarmed"]},
     "1 tracebacks": {"traces": 1},

@@ -1,4 +1,4 @@
-"""Inputs that nobody types: values for one field, and files with one part of them changed."""
+"""Inputs that no one types: values for one field, and files with one part of them changed."""
 
 import copy
 import json

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from tests.fuzz.amount import REPORT
 
 WRITES = re.compile(r'\s*(?:INSERT INTO|UPDATE|DELETE FROM|INSERT OR IGNORE INTO) "(\w+)"', re.IGNORECASE)
-# Written whatever comes of a request: who is signed in, how often somebody has tried, when a person was last here, what
+# Written whatever comes of a request: who is signed in, how often someone has tried, when a person was last here, what
 # a person wrote on a form that was sent back, so that they need not write it again, and that an account was refused.
 BESIDE = frozenset({"django_session", "emostudy_cache", "studies_draft", "studies_auditentry", "studies_auditchain"})
 SEEN = frozenset({"last_seen_at", "last_used_at", "active_seconds", "seconds", "awaited_since"})
@@ -56,7 +56,7 @@ class Watch:
             return True
 
     def report(self) -> None:
-        """Say how many were sent, on paper if somebody counts them."""
+        """Say how many were sent, on paper if someone counts them."""
         line = (
             f"{self.kind}: {self.sent['accepted']} accepted, {self.sent['refused']} refused, {len(self.faults)} faults"
         )

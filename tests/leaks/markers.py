@@ -31,7 +31,7 @@ OTHER_SEED = next(seed for seed in count(SEED) if order_of_twins(seed) != order_
 
 @dataclass(frozen=True)
 class Marker:
-    """A text that nobody may meet. `kind` says what of an arm it is."""
+    """A text that no one may meet. `kind` says what of an arm it is."""
 
     kind: str
     text: str

@@ -55,7 +55,7 @@ REFUSED: tuple[dict[str, Any], ...] = (
 WHILE_IT_ANSWERS = ("chunk", "reply", "failed")
 TOO_MANY = 121  # frames within ten seconds
 TOO_LARGE = 70_000
-FIRST = {"en": "I hardly sleep since the move, and nobody here knows.", "zh": "搬家以后我几乎睡不着，这里没有人知道。"}
+FIRST = {"en": "I hardly sleep since the move, and no one here knows.", "zh": "搬家以后我几乎睡不着，这里没有人知道。"}
 
 
 def socket_path(code: str) -> str:
@@ -200,7 +200,7 @@ async def until_closed(wire: Wire) -> None:
 
 @dataclass
 class Stranger:
-    """Anybody with a browser."""
+    """Anyone with a browser."""
 
     name: str
     base_url: str

@@ -1,4 +1,4 @@
-"""A served study with everybody who walks it, and a copy of it in which the arms have changed places."""
+"""A served study with everyone who walks it, and a copy of it in which the arms have changed places."""
 
 import asyncio
 import re
@@ -305,7 +305,7 @@ async def be_paused(world: World, someone: Stranger) -> None:
     paused = world.server.manage("shell", "-c", PAUSE.format(code=world.code(someone.name)))
     assert paused.returncode == 0, paused.stderr[-3000:]
     await someone.look("/study/")
-    await someone.say(page, "Is anybody there?")
+    await someone.say(page, "Is anyone there?")
 
 
 ACTS: dict[str, Act] = {

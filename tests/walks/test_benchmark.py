@@ -139,7 +139,7 @@ def test_worst_case_seekers_rate_lower_unless_at_the_foot_of_the_scale(place: Pl
 
 
 def test_worst_case_seekers_feel_worse_than_their_twins_with_every_arm(place: Place, run: Ended) -> None:
-    """At turn 3, when hardly anybody can have left (demonstration_seekers.FIRST_END)."""
+    """At turn 3, when hardly anyone can have left (demonstration_seekers.FIRST_END)."""
     of = {"item": "emotion_score", "source": "seeker", "statistic": "mean", "turn": "3", "language": "*"}
     feelings = estimates(place, "trends", **of)
     assert len(feelings) == len(ARMS) * len(CONDITIONS)

@@ -46,7 +46,7 @@ title = "A judge whom no consent names"
 kind = "openai_compatible"
 base_url = "{url}"
 model = "echo"
-provider = "Somebody Else"
+provider = "Someone Else"
 """
 
 

@@ -81,7 +81,7 @@ class Answers:
 
 
 def james(counts: Array) -> Array:
-    """Return James' index: 0 all right, 1 nobody can tell (James et al. 1996, doi
+    """Return James' index: 0 all right, 1 no one can tell (James et al. 1996, doi
     10.1002/(SICI)1097-0258(19960715)15:13<1421::AID-SIM266>3.0.CO;2-H; weights 0, .5 and 1 as there). Guesses by chance
     give `james_by_chance`; all wrong gives 1 with two arms, less with more.
 
@@ -99,7 +99,7 @@ def james(counts: Array) -> Array:
 
 
 def james_by_chance(counts: Array) -> float:
-    """Return `james` for guesses unrelated to the arm: .5 if all name one, 1 if nobody does."""
+    """Return `james` for guesses unrelated to the arm: .5 if all name one, 1 if no one does."""
     return float(1 + counts[:, -1].sum() / counts.sum()) / 2
 
 

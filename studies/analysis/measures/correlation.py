@@ -174,7 +174,7 @@ def quadratic_kappa(human: Array, judge: Array) -> float:
     """Return Cohen's kappa with quadratic weights.
 
     For whole numbers, weighted by the squared distance of the scores themselves, it is Lin's coefficient, whichever
-    levels were used (Krippendorff 1970; Fleiss & Cohen 1973); so a level that nobody chose changes nothing.
+    levels were used (Krippendorff 1970; Fleiss & Cohen 1973); so a level that no one chose changes nothing.
     """
     if not all(np.array_equal(scores, np.rint(scores)) for scores in (human, judge)):
         raise Undefined("scores_not_whole")

@@ -28,7 +28,7 @@ def counts(turns: NDArray[np.intp], ends: NDArray[np.intp], clusters: NDArray[np
 
 
 def still_open(found: Array) -> Array:
-    """Return the Kaplan–Meier share open after each turn, (…, turns); nan where nobody is left at risk."""
+    """Return the Kaplan–Meier share open after each turn, (…, turns); nan where no one is left at risk."""
     at_risk, open_after = found[..., 0, :], _product(found)
     return np.where((at_risk > 0) | (open_after == 0), open_after, np.nan)
 
@@ -63,5 +63,5 @@ def _product(found: Array) -> Array:
 
 
 def _share(ended: Array, at_risk: Array) -> Array:
-    """Return the share that ended of those at risk; 0 where nobody was at risk."""
+    """Return the share that ended of those at risk; 0 where no one was at risk."""
     return np.divide(ended, at_risk, out=np.zeros_like(ended), where=at_risk > 0)

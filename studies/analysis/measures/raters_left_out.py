@@ -1,7 +1,7 @@
 """r of a judge with means over raters, where raters differ between conversations: people and raters are left out.
 
 Whoever rates decides by their strictness on how far conversations are apart, so r tells of other raters only if raters
-are left out too. Without a rater, a conversation's mean is over the others; a conversation that nobody else rated is
+are left out too. Without a rater, a conversation's mean is over the others; a conversation that no one else rated is
 left out.
 """
 

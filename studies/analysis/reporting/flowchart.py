@@ -17,7 +17,7 @@ ROOM, ROOM_BESIDE = 1.5, 1.35  # inches for a line of text in them
 
 @dataclass(frozen=True)
 class Box:
-    """Lines of text, and those of the box beside it, empty where nobody was lost."""
+    """Lines of text, and those of the box beside it, empty where no one was lost."""
 
     lines: Sequence[str]
     beside: Sequence[str] = ()

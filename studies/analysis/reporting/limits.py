@@ -17,7 +17,7 @@ PEOPLE = ("seeker", "expert", "reviewer", "crowd")
 FEW_RESAMPLES = 1000  # below, the ends of an interval depend on the seed
 RESTRICTED = 0.8  # of an item's scores on two neighbouring values; of a normal spread of one point: two thirds
 ENOUGH_SCORES = 20
-UNEVEN = 0.1  # between the arms' shares of conversations that nobody rated
+UNEVEN = 0.1  # between the arms' shares of conversations that no one rated
 OFTEN_MISSING = 0.05
 
 Tables = Mapping[str, pd.DataFrame]
@@ -179,7 +179,7 @@ def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
 
 
 def _unrated_shares(export: Export) -> pd.DataFrame:
-    """Return, by arm, the conversations that began: `all`, `missing` (nobody scored them) and its `share`."""
+    """Return, by arm, the conversations that began: `all`, `missing` (no one scored them) and its `share`."""
     chats = export.whole()
     chats = chats[(chats["arm"] != "") & (chats["turns"].fillna(1) > 0)]
     rated = chats.index.isin(export.ratings["conversation"].astype(str))

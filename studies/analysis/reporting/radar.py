@@ -1,4 +1,4 @@
-"""Means as polygons around a centre, where somebody asks for them. They fit a phone; other figures scroll there.
+"""Means as polygons around a centre, where someone asks for them. They fit a phone; other figures scroll there.
 
 Places are in inches and lines are broken by counting letters, so that no label is cut where other fonts are at work.
 """

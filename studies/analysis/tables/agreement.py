@@ -222,7 +222,7 @@ def _judges(ratings: pd.DataFrame, with_means: bool = False) -> list[tuple[Any, 
 
 
 def _with_means(single: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
-    """Add item `*`, the mean over the items of an instrument that anybody scored at that moment, where all were."""
+    """Add item `*`, the mean over the items of an instrument that anyone scored at that moment, where all were."""
     scored = ratings.groupby(["instrument", "moment"], observed=True)["item"].nunique()
     items = scored.reindex(pd.MultiIndex.from_frame(single[["instrument", "moment"]].astype(str))).to_numpy()
     several = single[items > 1]

@@ -48,7 +48,7 @@ METHODS = {
         "conversations) that met both; interval (95 %) by Student's t of these differences"
     ),
     "p": _("paired t test, two-sided, from the same error as the interval, so that both agree"),
-    "p_holm": _("of p: Holm over the pairs of an item; two arms that nobody scored differently count as p = 1"),
+    "p_holm": _("of p: Holm over the pairs of an item; two arms that no one scored differently count as p = 1"),
 } | effects.METHODS
 
 Found = Iterator[tuple[str, list[dict[str, Any]]]]

@@ -37,7 +37,7 @@ METHODS = {
     "cannot_tell": _("share of the answers that name no arm; interval as of accuracy"),
     "certainty": _("mean of how sure people were of the arm that they named, 1 to 5"),
     "james": _(
-        "over all arms (James et al. 1996): 0 all right, 1 nobody can tell; by chance half of 1 + the share that "
+        "over all arms (James et al. 1996): 0 all right, 1 no one can tell; by chance half of 1 + the share that "
         "cannot tell (column by_chance); participants (else conversations) resampled"
     ),
     "accuracy": _(
@@ -76,7 +76,7 @@ class Guesses:
         return counts
 
     def unmet(self) -> list[str]:
-        """Return the arms that somebody named and nobody met, as where an arm is misspelt."""
+        """Return the arms that someone named and no one met, as where an arm is misspelt."""
         return [arm for place, arm in enumerate(self.arms) if not (self.met == place).any()]
 
     def of(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
@@ -96,7 +96,7 @@ def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
 
 
 def _note_unmet(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
-    """Return the rows; those that depend on how many arms there are say which of these nobody met."""
+    """Return the rows; those that depend on how many arms there are say which of these no one met."""
     if not unmet:
         return list(rows)
     unknown = Note("named_not_met", arms=", ".join(unmet))
@@ -104,7 +104,7 @@ def _note_unmet(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[s
 
 
 def guesses_of(export: Export) -> Guesses | None:
-    """Return the guesses; None where nobody was asked, or where no conversation has a known arm."""
+    """Return the guesses; None where no one was asked, or where no conversation has a known arm."""
     path = export.folder / "answers.csv"
     if not path.is_file():
         return None

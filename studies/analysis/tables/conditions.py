@@ -47,13 +47,13 @@ COLUMNS = [
 METHODS = {
     "difference": _(
         "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
-        "person), then over those that were met in both conditions (paired); where nobody was, of two groups (not "
+        "person), then over those that were met in both conditions (paired); where no one was, of two groups (not "
         "paired); interval (95 %) by Student's t of the differences, of two groups by Welch's"
     ),
     "p": _("two-sided t test, paired or Welch's, from the same error as the interval, so that both agree"),
     "p_holm": _(
         "of p: Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms. "
-        "An item that nobody scored differently counts as p = 1"
+        "An item that no one scored differently counts as p = 1"
     ),
     "arm": _(
         "* is the mean over the arms, each counting alike, for the profiles (or people) that met every arm in both "
@@ -125,7 +125,7 @@ def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> 
 
 
 def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
-    """Compare groups of which nobody was met in both conditions: what differs may be the seekers."""
+    """Compare groups of which no one was met in both conditions: what differs may be the seekers."""
     row.values |= {"clusters": sum(map(len, groups)), "method": Notes(Note("not_paired"))}
     row.values["difference"] = float(np.round(groups[1].mean() - groups[0].mean(), paired.ROUNDED))
     for condition, values in zip(CONDITIONS, groups, strict=True):

@@ -81,7 +81,7 @@ METHODS = {
     "icc_c_1": _("ICC(C,1) of models × users: the same, users' levels aside"),
     "pairwise_share": _(
         "EmoHarbor's equation 14: pairs of models that differ (p below .05 by the named test and correction) of all "
-        "pairs. A pair that nobody scored differently counts as p = 1. Empty where no pair shares users enough for an "
+        "pairs. A pair that no one scored differently counts as p = 1. Empty where no pair shares users enough for an "
         "adjusted p below .05. No interval: a share of decisions, whose resamples would each have to be tested anew"
     ),
 }
@@ -194,7 +194,7 @@ def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
 def _add_pairs(row: Row, item: Compared) -> None:
     """Add the share of pairs of arms that differ.
 
-    A pair that was met by nobody cannot be tested and counts as one that does not differ.
+    A pair that was met by no one cannot be tested and counts as one that does not differ.
     """
     pairs = [differences(scores_of_pair(item, arms)) for arms in combinations(item.arms, 2)]
     met = [pair for pair in pairs if len(pair)]

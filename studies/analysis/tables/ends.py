@@ -12,7 +12,7 @@ from studies.analysis.bootstrap import Array, number_names
 from studies.analysis.measures import incidence
 
 LEAVING = ("walked_out", "early", "satisfied", "safety")
-# The cap and people's regular end stop a conversation that might have gone on, and a technical failure is nobody's
+# The cap and people's regular end stop a conversation that might have gone on, and a technical failure is no one's
 # choice: of leaving they tell that there was none until then.
 REGULAR = "finished"
 ENDS = (*LEAVING, REGULAR, "cap", "technical")

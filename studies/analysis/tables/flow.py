@@ -1,7 +1,7 @@
 """flow.csv: how many people and conversations came how far, in the order of a CONSORT diagram (Schulz et al. 2010, doi
 10.1136/bmj.c332).
 
-Everybody whom the files name is counted, those too who are left out of the results.
+Everyone whom the files name is counted, those too who are left out of the results.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ METHODS = {
     "conversations_begun": _("with a reply"),
     "conversations_finished": _("regular ends, the highest number of turns among them"),
     "conversations_left_out": _("left out afterwards by decision, by themselves"),
-    "conversations_analysed": _("rated by anybody, and in the results"),
+    "conversations_analysed": _("rated by anyone, and in the results"),
 }
 OF_PEOPLE = (
     *("participant", "track", "status", "order", "consented_at", "started_at"),
@@ -51,13 +51,13 @@ REGULAR = ("finished", "cap", "satisfied")
 ENDS = ("early", "walked_out", "safety", "technical", "withdrawn")
 BEYOND_CONSENT = ("completed", "active", "held", "stopped", "ended", "timed_out")
 OF_STATUS = ("screened_out", "in_review", "declined", "screened_in", *BEYOND_CONSENT, "withdrawn")
-# Stage → the columns of which somebody must have one, so that it is told.
+# Stage → the columns of which someone must have one, so that it is told.
 TOLD_BY = dict.fromkeys(OF_STATUS, ("status",)) | {
     "arrived": ("status", "started_at"),
     "consented": ("consented_at",),
     "excluded": ("excluded",),
 }
-ALWAYS = ("early", "technical")  # told where nobody ended so, too
+ALWAYS = ("early", "technical")  # told where no one ended so, too
 NO_REASON = "no reason given"
 
 Stage = tuple[str, pd.Series]  # with whom it is true of

@@ -308,6 +308,6 @@ TABLES = (
         METHODS,
         heading=_("Order effects"),
         section="order",
-        empty=_("No one met several arms one after another, or nobody knows in which order."),
+        empty=_("No one met several arms one after another, or no one knows in which order."),
     ),
 )

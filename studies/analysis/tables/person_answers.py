@@ -6,7 +6,7 @@ from studies.analysis.frames import Export
 from studies.analysis.notes import Note
 from studies.analysis.reading import numbers, read_table
 
-FEWEST = 5  # people that a figure is told of, so that nobody can be found in it
+FEWEST = 5  # people that a figure is told of, so that no one can be found in it
 SMALL, FOLLOWS = Note("under_five_people"), Note("would_reveal_under_five")
 
 

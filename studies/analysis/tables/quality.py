@@ -1,6 +1,6 @@
 """quality.csv: indices of careless answering, of people and of conversations, and the flags of the protocol (§1.4).
 
-A flag asks somebody to look; it leaves nobody out. Beside pandas nothing heavy is imported: the researchers' page
+A flag asks someone to look; it leaves no one out. Beside pandas nothing heavy is imported: the researchers' page
 computes the same for a study under way.
 """
 

@@ -94,7 +94,7 @@ def _numbers(told: pd.Series) -> "pd.Series[int]":
 
 
 def _bands(told: pd.Series) -> "pd.Series[int]":
-    """Return the number of each band of ages, from the lowest that has somebody to the highest."""
+    """Return the number of each band of ages, from the lowest that has someone to the highest."""
     lowest = (told.dropna().astype(float) // YEARS * YEARS).astype(int)
     bands = range(lowest.min(), lowest.max() + 1, YEARS) if len(lowest) else ()
     return pd.Series({f"{low}–{low + YEARS - 1}": int((lowest == low).sum()) for low in bands}, dtype=int)

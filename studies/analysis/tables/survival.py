@@ -2,7 +2,7 @@
 
 Two questions are apart. How all conversations end, whatever ends them, is `incidence`, with `ongoing` for those that
 have not ended. What the arms do to seekers' leaving is `open` and what follows from it: there the ends that are
-nobody's leaving (a regular end, the cap, a technical failure) only stop a conversation from being watched any longer.
+no one's leaving (a regular end, the cap, a technical failure) only stop a conversation from being watched any longer.
 """
 
 from collections.abc import Collection, Iterator

@@ -25,7 +25,7 @@ class Verdicts:
 
     `rows`: one per verdict; columns `raters` (their kind; of judges that are not the seeker also their role), `role`,
     `rater`, `instrument`, `question`, `contestant_a` and `contestant_b` (in the order of the alphabet), `verdict` (WIN,
-    TIE, LOSS of a), `first` (1 where a was shown first, -1 where b was, 0 where nobody says) and `cluster`: whose
+    TIE, LOSS of a), `first` (1 where a was shown first, -1 where b was, 0 where no one says) and `cluster`: whose
     conversations they are. Pairs with a conversation of an
     ablation are in none of it: its seeker is no other's equal.
     """

@@ -57,12 +57,12 @@ class Open(StageView):
 
 
 class Pause(StageView):
-    """Pause the study: nobody new begins; conversations that have begun can be finished."""
+    """Pause the study: no one new begins; conversations that have begun can be finished."""
 
     to = Stage.PAUSED
 
 
 class Close(StageView):
-    """Close the study: nobody new begins; people who have begun may finish."""
+    """Close the study: no one new begins; people who have begun may finish."""
 
     to = Stage.CLOSED

@@ -47,9 +47,9 @@ class Invites(StudyView):
 
 
 def make_links(request: Request, study: Study, *, count: int, track: str, test: bool) -> list[dict[str, str]]:
-    """Return new links. Raise Conflict where nobody could start with one."""
+    """Return new links. Raise Conflict where no one could start with one."""
     if not admits_new_people(study, is_test=test):
-        raise Conflict(f"The study {study.key} is closed: nobody could start with a new link.")
+        raise Conflict(f"The study {study.key} is closed: no one could start with a new link.")
     if not test and track != Participation.Track.REVIEWER and lacks_drill(study):
         raise Conflict(get_advice(study))
     with transaction.atomic():

@@ -65,7 +65,7 @@ def newest_results(study: Study) -> Task:
     """Return the latest analysis. Raise NotFound where there is none, PermissionDenied while the study is blind."""
     time_out_absent(study)
     if is_blinded(study):
-        raise PermissionDenied("The study is blind: its results are shown when it is closed and nobody is under way.")
+        raise PermissionDenied("The study is blind: its results are shown when it is closed and no one is under way.")
     if task := tasks.newest_results(study):
         return task
     raise NotFound("There is no analysis yet. POST to this address starts one.")

@@ -38,7 +38,7 @@ COLUMNS = (
     text(
         "third_person",
         "of an item: its wording in English for raters who are not the seeker (second raters, counsellors, and judges "
-        "with another role than seeker); empty where there is one wording for everybody",
+        "with another role than seeker); empty where there is one wording for everyone",
     ),
     text("third_person_values", "the words along its scale in that wording; empty where they are those of values"),
 )
@@ -80,7 +80,7 @@ def build_codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnai
 
 
 def questionnaires_in(study: Study, only: Filter) -> list[Questionnaire]:
-    """Return those of our instruments that somebody in the chosen rows answered. An import may name others."""
+    """Return those of our instruments that someone in the chosen rows answered. An import may name others."""
     used = set(only.responses(study).order_by().values_list("instrument", flat=True).distinct())
     used |= instruments_of_pairs(study, only)
     return [load(id) for id in instrument_ids() if id in used]

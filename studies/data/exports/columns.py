@@ -97,7 +97,7 @@ class Column:
     values: str = ""
     minimum: int | None = None
     maximum: int | None = None
-    in_words: bool = False  # what somebody wrote, which may tell who somebody is
+    in_words: bool = False  # what someone wrote, which may tell who someone is
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def text(name: str, meaning: str, source: Source = "", values: Sequence[str] = (
 
 
 def words(name: str, meaning: str, source: Source = "") -> Column:
-    """Return a column of what somebody wrote. Its table also has the column REDACTED."""
+    """Return a column of what someone wrote. Its table also has the column REDACTED."""
     return Column(name, meaning, source, "text", in_words=True)
 
 
@@ -235,7 +235,7 @@ def time(name: str, meaning: str, source: Source = "") -> Column:
 
 REDACTED = truth(
     "redacted",
-    "something that tells who somebody is was masked in what was written, as the study says (`redact_exports`)",
+    "something that tells who someone is was masked in what was written, as the study says (`redact_exports`)",
     Value(False, output_field=BooleanField()),
 )
 

@@ -106,7 +106,7 @@ def read_earlier_manifest(folder: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Let every query see the same moment, without keeping anybody who writes waiting. Nothing may be written in it."""
+    """Let every query see the same moment, without keeping anyone who writes waiting. Nothing may be written in it."""
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "sqlite":

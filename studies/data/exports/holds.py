@@ -51,7 +51,7 @@ COLUMNS = (
     ),
     integer(
         "holds_lifted",
-        "how many of these holds were lifted while it was open, by somebody on call or by the person's own answer, so "
+        "how many of these holds were lifted while it was open, by someone on call or by the person's own answer, so "
         "that it went on; where one was not, end_reason tells how it ended, if it has",
         of_holds("lifted"),
     ),

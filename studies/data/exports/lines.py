@@ -16,7 +16,7 @@ LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def write_lines(out: Path, rows: Iterable[Row]) -> int:
-    """Write the rows and return how many. A file without rows is not written, because nobody could tell whose it is."""
+    """Write the rows and return how many. A file without rows is not written, because no one could tell whose it is."""
     part, number = out.with_name(f".{out.name}.part"), 0
     try:
         part.unlink(missing_ok=True)
@@ -65,5 +65,5 @@ def format_line(row: Row) -> str:
 
 
 def open_private(path: Path) -> TextIO:
-    """Open a new file for writing that nobody else on this machine can read: it holds people's words."""
+    """Open a new file for writing that no one else on this machine can read: it holds people's words."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline="\n")

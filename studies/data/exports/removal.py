@@ -31,7 +31,7 @@ class RemovedFiles:
 
 
 def remove_exports(since: Participation | Study, identifiers: Collection[str]) -> RemovedFiles:
-    """Remove every export and result on this server that may hold a person, or anybody of a study; all of them can be
+    """Remove every export and result on this server that may hold a person, or anyone of a study; all of them can be
     made anew. What was written before the person came, or the study was made, cannot hold them.
 
     `identifiers` are the codes of the person and of their conversations, by which files below var/ are found that no

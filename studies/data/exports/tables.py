@@ -328,7 +328,7 @@ def of_reply(source: Path) -> Twofold:
 
 
 def null_if_imported(field: str) -> Case:
-    """Return a truth value. Nobody watched the screen of an imported conversation, or looked for a name in it."""
+    """Return a truth value. No one watched the screen of an imported conversation, or looked for a name in it."""
     imported = When(conversation__seeker_kind=SeekerKind.IMPORTED, then=Value(None))
     return Case(imported, default=F(field), output_field=BooleanField())
 
@@ -337,7 +337,7 @@ def value_if_unanswered(field: str, otherwise: Any) -> Case:
     return Case(When(~Q(state=TurnState.ANSWERED), then=F(field)), default=Value(otherwise))
 
 
-ASKED = Then("attempts", lambda attempts: attempts or None)  # nobody asked a model for an imported reply
+ASKED = Then("attempts", lambda attempts: attempts or None)  # no one asked a model for an imported reply
 ASKED_IN_VAIN = Then(value_if_unanswered("attempts", None), lambda attempts: attempts or None)
 
 

@@ -21,7 +21,7 @@ from studies.models.response import RaterKind
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
 OPTIONAL = ("moment", "turn", "strategy", "replicate", "missing_reason", "reason", "role", "prompt")
 # An exported ratings.csv can be imported as it is; what it says of a conversation is known from the conversation, and
-# what was measured while somebody rated stays with the study that measured it.
+# what was measured while someone rated stays with the study that measured it.
 IGNORED = tuple(column.name for column in RATINGS if column.name not in (*NEEDED, *OPTIONAL))
 LIMITS = {
     "rater": Rater._meta.get_field("code").max_length,

@@ -42,7 +42,7 @@ class ScaleCheck:
 
 
 def _wrong_score(item: Item, score: float) -> str:
-    """Return why nobody can have given this score on the item's scale; empty if somebody can."""
+    """Return why no one can have given this score on the item's scale; empty if someone can."""
     if item.minimum is None or item.maximum is None:
         return f"{score:g} is a score, but {item.key} has no scale"
     if not item.minimum <= score <= item.maximum:

@@ -56,11 +56,11 @@ KEYS = {
     "emotion": "`before` and `after` the conversation: a value or the key of an option for each item",
 }
 READ_IT = (
-    "**Masking is automatic and misses things.** It also masks words that identify nobody. A person must read every "
+    "**Masking is automatic and misses things.** It also masks words that identify no one. A person must read every "
     "text before this set is published."
 )
 KEYS_ARE_RANDOM = (
-    "The keys `id` and `person` are random. They are made for this release and kept nowhere else, so nobody can "
+    "The keys `id` and `person` are random. They are made for this release and kept nowhere else, so no one can "
     "lead them back to the study's codes, and another release has other keys. For the same reason, the conversations "
     "of a person who withdraws later cannot be found in this set: make a new release and replace this one."
 )

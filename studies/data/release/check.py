@@ -1,6 +1,6 @@
 """A second look at the files of a release: nothing of people who did not agree is in them.
 
-It reads the files again, and asks the database anew and in another way who agreed. Somebody who withdrew in the
+It reads the files again, and asks the database anew and in another way who agreed. Someone who withdrew in the
 meantime has not agreed.
 """
 
@@ -62,7 +62,7 @@ def check_release(study: Study, dialogues: Path, card: Path) -> Checked:
             suspects[piece].append(place)
     said = said_by_allowed(allowed, suspects)
     found += [
-        f"{places[0]}: a text of somebody who is not in the set"
+        f"{places[0]}: a text of someone who is not in the set"
         for piece, places in suspects.items()
         if piece not in said
     ]
@@ -148,7 +148,7 @@ def pieces_of(text: str) -> Iterator[str]:
 
 
 def said_by_allowed(allowed: QuerySet[ArmRun], suspects: Iterable[str]) -> set[str]:
-    """Return the pieces that somebody in the set said, was told or wrote just as well."""
+    """Return the pieces that someone in the set said, was told or wrote just as well."""
     waiting = set(suspects)
     said: set[str] = set()
     for text in texts_of_allowed(allowed) if waiting else ():

@@ -1,4 +1,4 @@
-"""A study's conversations of those who agreed → a folder that can be published after somebody has read it."""
+"""A study's conversations of those who agreed → a folder that can be published after someone has read it."""
 
 import secrets
 import shutil
@@ -26,7 +26,7 @@ KEY_BYTES = 8
 
 
 class NothingToRelease(Exception):
-    """Nobody agreed, or nothing of those who did may be published; nothing was written."""
+    """No one agreed, or nothing of those who did may be published; nothing was written."""
 
 
 class ReleaseLeaks(Exception):
@@ -87,7 +87,7 @@ def write_files(folder: Path, study: Study, on_step: Callable[[], None]) -> tupl
 
 def why_nothing(counts: Counts) -> str:
     if not counts.agreed:
-        return f"Nobody agreed that de-identified data are shared: {counts.asked} of {counts.signed} people were asked."
+        return f"No one agreed that de-identified data are shared: {counts.asked} of {counts.signed} people were asked."
     why = "; ".join(f"{WHY[reason]}: {count}" for reason, count in counts.left_out.items())
     return f"{counts.agreed} people agreed, but no conversation of theirs can be published ({why or 'there is none'})."
 

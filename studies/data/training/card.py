@@ -43,7 +43,7 @@ HOW_TO_INCLUDE = {
         "person who signed a form without this question has not agreed."
     ),
 }
-NOBODY = "Nobody is on the side {side}, whose file is empty: another seed or test share may help."
+NOBODY = "No one is on the side {side}, whose file is empty: another seed or test share may help."
 
 
 @dataclass

@@ -84,7 +84,7 @@ def get_ratings(study: Study, measure: Measure, *, include_tests: bool) -> Query
 
 
 def roles_in(study: Study, measure: Measure, *, include_tests: bool) -> set[str]:
-    """Return as whom the judges rate whose ratings count. Those of whom nobody says it count with the seekers."""
+    """Return as whom the judges rate whose ratings count. Those of whom no one says it count with the seekers."""
     rows = get_ratings(study, measure, include_tests=include_tests).order_by().values_list("role", flat=True)
     return {role or SEEKER.code for role in rows.distinct()}
 
@@ -128,7 +128,7 @@ def facts_of(run: ArmRun) -> Facts:
 def may_train(run: ArmRun) -> bool:
     """Return whether a conversation may be used, by the consent that its person signed last.
 
-    Without a person it may where nobody of the study speaks.
+    Without a person it may where no one of the study speaks.
     """
     if run.participation is None:
         return run.conversation.seeker_kind in NEED_NO_CONSENT
@@ -172,7 +172,7 @@ def about(run: ArmRun) -> About:
 def seeker_of(run: ArmRun) -> str:
     """Return whose words a conversation has, as `participant:`, `profile:` or `conversation:` and a key.
 
-    They are the person's, also in a role; a simulated seeker's, who is their profile; or nobody's.
+    They are the person's, also in a role; a simulated seeker's, who is their profile; or no one's.
     """
     if participant := run.participation.code if run.participation else run.external_participant:
         return f"participant:{participant}"

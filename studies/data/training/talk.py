@@ -26,7 +26,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class About:
-    """The origin of a conversation. `seeker` names the person, the profile, or a conversation of nobody known."""
+    """The origin of a conversation. `seeker` names the person, the profile, or a conversation of no one known."""
 
     conversation: str
     seeker: str

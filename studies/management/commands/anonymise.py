@@ -40,7 +40,7 @@ class Command(Base):
         for folder in done.folders:
             self.say(f"files removed: {folder}")
         for path in done.remaining:
-            self.say(f"still names somebody, delete it unless it must stay: {path}")
+            self.say(f"still names someone, delete it unless it must stay: {path}")
         return {"study": study, **asdict(done)}
 
     def refuse_unfinished(self, study: str) -> None:

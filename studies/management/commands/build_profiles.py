@@ -13,7 +13,7 @@ from studies.seeker_profiles.planning import KIND, LATER_USE, Work, candidates, 
 from studies.workbench.labels import one_or_more
 
 NOBODY = (
-    f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(CODES)}. Let people "
+    f"No one to make a profile of: the study has no participant whose language is {' or '.join(CODES)}. Let people "
     "take part first (invite)."
 )
 

@@ -4,7 +4,7 @@ from studies.models import Stage
 
 class Command(StageCommand):
     help = (
-        "Closes a study: nobody new starts, and people who have started can finish. Then the results by arm are shown. "
+        "Closes a study: no one new starts, and people who have started can finish. Then the results by arm are shown. "
         "open_study opens it again."
     )
     to = Stage.CLOSED

@@ -52,7 +52,7 @@ class Command(Base):
         for folder in removed.files.removed:
             self.say(f"files removed: {folder}")
         for path in removed.files.remaining:
-            self.say(f"still names somebody of the test data: {path}")
+            self.say(f"still names someone of the test data: {path}")
         return {"study": study, "people": removed.people, "rows": dict(removed.rows), **asdict(removed.files)}
 
     def erase_person(self, study: str, participant: str | None) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Command(Base):
         for path in removed.remaining:
             self.say(f"still names {name}, delete it unless it must stay: {path}")
         if not proof.pieces:
-            self.say("looked for no words: they said nothing longer than a few words that nobody else said")
+            self.say("looked for no words: they said nothing longer than a few words that no one else said")
             return
         tables = f"{proof.tables} tables and " if proof.tables else ""
         self.say(

@@ -153,7 +153,7 @@ class Command(Base):
     def items(self, study: Study, instrument: str, named: list[str] | None) -> dict[str, Item | None]:
         if instrument not in instrument_ids():  # of imported ratings
             if not Response.objects.filter(rater__study=study, instrument=instrument).exists():
-                self.refuse(f"--instrument: {instrument!r} is not one of ours, and nobody has rated on it.")
+                self.refuse(f"--instrument: {instrument!r} is not one of ours, and no one has rated on it.")
             if not named:
                 self.refuse(f"The instrument {instrument!r} is not one of ours. Name its items with --items.")
             return dict.fromkeys(named)

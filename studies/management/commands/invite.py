@@ -14,9 +14,9 @@ from studies.participation.enrolment import admits_new_people, invite
 
 NOT_OPEN = {
     Stage.REHEARSAL: "it is in rehearsal, so only test links (--test) can be made. open_study opens it.",
-    Stage.PAUSED: "it is paused: nobody could start with a new link. open_study ends the pause.",
-    Stage.CLOSED: "it is closed: nobody could start with a new link. open_study opens it again.",
-    Stage.ARCHIVED: "it is archived: nobody could start with a new link.",
+    Stage.PAUSED: "it is paused: no one could start with a new link. open_study ends the pause.",
+    Stage.CLOSED: "it is closed: no one could start with a new link. open_study opens it again.",
+    Stage.ARCHIVED: "it is archived: no one could start with a new link.",
 }
 
 
@@ -51,7 +51,7 @@ class Command(Base):
         return {"study": study, "track": track, "count": count, "test": test}
 
     def hand_out(self, rows: list[tuple[str, str, str]], path: Path | None) -> None:
-        """Write the links before the transaction ends, because links that nobody could read must not exist."""
+        """Write the links before the transaction ends, because links that no one could read must not exist."""
         if path is None:
             self.stdout.write("\n".join(" ".join(row) for row in rows))
             return
@@ -61,6 +61,6 @@ class Command(Base):
         except FileExistsError:
             self.refuse(f"{path}: already exists, and its links cannot be shown again. Choose another file.")
         except OSError as error:
-            path.unlink(missing_ok=True)  # the links already written lead to nobody
+            path.unlink(missing_ok=True)  # the links already written lead to no one
             self.refuse(f"{path}: {error.strerror}")
         self.say(f"{len(rows)} links are in {path}.")

@@ -93,7 +93,7 @@ class Command(Base):
         return expected
 
     def look_for_server(self, base_url: str) -> None:
-        """Check the server before anybody is created, so that a wrong address changes nothing."""
+        """Check the server before anyone is created, so that a wrong address changes nothing."""
         if not base_url.startswith(("http://", "https://")):
             self.refuse(f"--base-url: {base_url} is no http address.")
         try:

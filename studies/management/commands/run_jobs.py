@@ -84,7 +84,7 @@ async def run(at_once: int, *, until_done: bool, idle: float | None, parent: int
 
 
 async def stop_without(parent: int, stopping: asyncio.Event) -> None:
-    while os.getppid() == parent:  # noqa: ASYNC110 - nobody tells of a parent's death
+    while os.getppid() == parent:  # noqa: ASYNC110 - no one tells of a parent's death
         await asyncio.sleep(LOOK)
     stopping.set()
 

@@ -69,7 +69,7 @@ def heartbeat(task: Task) -> Iterator[None]:
 
 
 def stop_if_asked(task: Task) -> bool:
-    """Stop the task's jobs if somebody has asked for that; return whether somebody has."""
+    """Stop the task's jobs if someone has asked for that; return whether someone has."""
     fresh = Task.objects.select_related("study").get(pk=task.pk)
     end_stopped_jobs(fresh)
     return bool(fresh.stop_asked_by)

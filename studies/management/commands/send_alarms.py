@@ -6,7 +6,7 @@ from studies.models import Alarm
 
 
 class Command(Base):
-    help = "Sends the alarms that are due and alarms the next contact where nobody has answered. Servers do so already."
+    help = "Sends the alarms that are due and alarms the next contact where no one has answered. Servers do so already."
 
     def work(self, **_options: Any) -> dict[str, Any]:
         climbed = alarms.climb_overdue()

@@ -11,7 +11,7 @@ from studies.care.sending import Outcome
 from studies.management.command import Command as Base
 from studies.models import Alarm
 
-LOOK = 1.0  # seconds between two looks whether somebody has answered
+LOOK = 1.0  # seconds between two looks whether someone has answered
 THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
@@ -30,7 +30,7 @@ class Command(Base):
         if not 0 <= wait <= 24 * 60:
             self.refuse("--wait must be from 0 to 1440 minutes.")
         if not rota.get_contacts(found.current().spec()):
-            self.refuse(f"{study} names nobody on call.")
+            self.refuse(f"{study} names no one on call.")
         self.warn_of_address()
         outcomes = send_drill(found, to_all=all)
         for outcome in outcomes:

@@ -182,7 +182,7 @@ def browser_routes() -> list[Route]:
 @pytest.mark.django_db
 @pytest.mark.parametrize("who", VISITORS)
 def test_a_visitor_reaches_what_the_table_says_and_nothing_else(who, study):
-    """Whoever may pass gets what an admin who holds every role gets; everybody else is refused."""
+    """Whoever may pass gets what an admin who holds every role gets; everyone else is refused."""
     known = places(study)
     client, holder = visitor(who, study), holder_of_all_roles(study)
     wrong = []

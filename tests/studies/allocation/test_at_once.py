@@ -1,4 +1,4 @@
-"""Many people who come at once: their orders are even, and nobody is refused or waits for ever."""
+"""Many people who come at once: their orders are even, and no one is refused or waits for ever."""
 
 import sys
 from collections import Counter

@@ -29,7 +29,7 @@ def names(n: int) -> Order:
 
 
 def draw_many(rule: Rule, people: int) -> list[Order]:
-    """Of whom nobody leaves."""
+    """Of whom no one leaves."""
     orders: list[Order] = []
     for number in range(people):
         orders.append(choose(rule, Seen(Counter(orders)), number).order)

@@ -56,7 +56,7 @@ OF_BENCHMARKS = {
     "emotion": "arm,condition,measure,statistic,estimate,low,high,n,clusters,method,note",
     "costs": "arm,purpose,measure,estimate,low,high,n,clusters,method,note",
 }
-LINUX = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="/proc, where nobody can write, is not at hand")
+LINUX = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="/proc, where no one can write, is not at hand")
 COSTS = "arm,language,purpose,measure,estimate,low,high,sd,n,clusters,method,note"
 
 

@@ -1,4 +1,4 @@
-"""The chain of the audit log: nobody can change it unnoticed, and many writers at once do not fork it."""
+"""The chain of the audit log: no one can change it unnoticed, and many writers at once do not fork it."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ WRITERS, EACH = 10, 20
 
 @contextmanager
 def behind_the_back() -> Iterator[None]:
-    """What somebody does who has the whole database in their hands."""
+    """What someone does who has the whole database in their hands."""
     unguard_log(connection)
     yield
     guard_log(connection)

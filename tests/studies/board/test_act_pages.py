@@ -277,7 +277,7 @@ def test_nobody_is_ended_in_the_middle_of_a_reply(study, desk, someone):
     person.refresh_from_db()
     assert (person.status, acts()) == ("active", [])
 
-    turn.lease_until = now - chat.LEASE  # nobody is fetching it any more
+    turn.lease_until = now - chat.LEASE  # no one is fetching it any more
     turn.save()
     desk.post(address("end-person", person.code), {"reason": "ill", "code": person.code})
     person.refresh_from_db()

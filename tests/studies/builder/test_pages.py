@@ -38,7 +38,7 @@ def address(draft, slug="", number=None):
 
 
 def posted(page):
-    """What a browser would send back of the page's form if nobody changed anything."""
+    """What a browser would send back of the page's form if no one changed anything."""
     found = {}
     for one in page.context["fields"]:
         if one.kind == "truth":
@@ -460,7 +460,7 @@ def test_strangers_see_no_draft(desk):
         "arms = [1, 2]\nsteps = [[]]\n",
         'arms = [{key = "a"}, 7]\nlanguages = [["en"], 1]\ntitle = 5\n',
         'languages = "en"\nkey = []\n[consent]\ninstrument = ["x"]\nflags = 3\n[prompts]\njudge = {a = 1}\n',
-        'chat.min_turns = "x"\nsafety.oncall = "nobody"\nsafety.second_line = []\nprompts = "p"\n',
+        'chat.min_turns = "x"\nsafety.oncall = "no one"\nsafety.second_line = []\nprompts = "p"\n',
         '[[steps]]\nkind = 3\ninstrument = ["a"]\n[[steps]]\n[[arms]]\nextra = "x"\ntitle = [1]\n',
     ],
 )

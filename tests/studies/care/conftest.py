@@ -26,7 +26,7 @@ def hook() -> Iterator[Hook]:
 
 @pytest.fixture
 def person(settings) -> Person:
-    """Somebody in their first conversation of the demonstration."""
+    """Someone in their first conversation of the demonstration."""
     call_command("load_study", str(settings.FIXTURES / "studies" / "demo.toml"), verbosity=0)
     person = Person()
     person.go_to("chat", run=1)

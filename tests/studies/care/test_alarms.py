@@ -1,4 +1,4 @@
-"""Whom an alarm reaches, who answers it, and what happens when nobody does: over real mail and webhook servers."""
+"""Whom an alarm reaches, who answers it, and what happens when no one does: over real mail and webhook servers."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -83,10 +83,10 @@ def test_nobody_acknowledges_and_the_next_contact_is_alarmed_and_then_all_again(
     later()
     later(minutes=4)
     assert box.recipients() == ["ann@example.org", "ben@example.org"]
-    assert "Nobody before you has acknowledged this alarm in time." in box.texts()[1]
+    assert "No one before you has acknowledged this alarm in time." in box.texts()[1]
     later()
     assert box.recipients() == ["ann@example.org", "ben@example.org", "ann@example.org"]
-    assert "Nobody on the whole list has acknowledged this alarm." in box.texts()[2]
+    assert "No one on the whole list has acknowledged this alarm." in box.texts()[2]
     assert [body["unanswered"] for body in hook.bodies()] == [False, True]
     assert kinds(event)[2:5] == [("overdue", "Ann"), ("alarmed", "Ben"), ("overdue", "Ben")]
 

@@ -52,7 +52,7 @@ def test_unacknowledged_stand_first_the_oldest_first_and_all_others_below(desk, 
 
 
 def test_desk_without_any_sign_says_so(desk, study):
-    assert "Nobody is waiting" in desk.get(BASE).content.decode()
+    assert "No one is waiting" in desk.get(BASE).content.decode()
 
 
 def test_number_of_queries_does_not_grow_with_the_rows(desk, study):
@@ -90,7 +90,7 @@ def test_acknowledging_is_kept(desk, study):
     sent = desk.post(f"{BASE}{event.pk}/acknowledge/")
     assert (sent.status_code, sent["Location"]) == (302, f"{BASE}{event.pk}/")
     assert acts(event) == [("acknowledged", "ada", "")]
-    assert "Nobody has taken this on yet" not in desk.get(f"{BASE}{event.pk}/").content.decode()
+    assert "No one has taken this on yet" not in desk.get(f"{BASE}{event.pk}/").content.decode()
 
 
 def test_answers_and_reviews_are_told_in_words(desk, study):
@@ -100,7 +100,7 @@ def test_answers_and_reviews_are_told_in_words(desk, study):
 
     page = desk.get(f"{BASE}{event.pk}/").content.decode()
 
-    assert "Would like somebody to write" in page
+    assert "Would like someone to write" in page
     assert "False alarm" in page
     assert ">role<" in page  # a colleague's own word stays as it is
 

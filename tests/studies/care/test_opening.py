@@ -1,4 +1,4 @@
-"""No real person talks with a model before somebody on call has acknowledged a drill."""
+"""No real person talks with a model before someone on call has acknowledged a drill."""
 
 import tomllib
 from dataclasses import replace
@@ -81,7 +81,7 @@ def test_once_real_people_have_begun_an_old_drill_closes_no_door(study):
 def test_the_page_makes_no_links_and_says_why(study, admin_client):
     response = admin_client.post("/research/hearts/invite/", {"count": 2, "track": "participant"}, follow=True)
     page = response.content.decode()
-    assert "nobody on call has acknowledged a drill" in page
+    assert "no one on call has acknowledged a drill" in page
     assert "try_oncall hearts --wait 10" in " ".join(page.split())
     assert not Participation.objects.exists()
     admin_client.post("/research/hearts/invite/", {"count": 2, "track": "participant", "test": "on"})

@@ -113,14 +113,14 @@ def test_a_study_that_names_nobody_holds_the_person_all_the_same_and_says_so(
     with django_capture_on_commit_callbacks(execute=True):
         person.say(GRAVE)
     assert person.step.kind == "held"
-    assert list(SafetyAct.objects.values_list("kind", "text")) == [("failed", "the study names nobody on call")]
+    assert list(SafetyAct.objects.values_list("kind", "text")) == [("failed", "the study names no one on call")]
     page = person.page().content.decode()
-    assert "We have not reached anybody of our team yet." in page
+    assert "We have not reached anyone of our team yet." in page
     assert "is being told now" not in page
     desk.acknowledge(RiskEvent.objects.get(), by=User.objects.create_user("ada"))
     page = person.page().content.decode()
-    assert "Somebody has seen it and is looking after it." in page
-    assert "We have not reached anybody" not in page
+    assert "Someone has seen it and is looking after it." in page
+    assert "We have not reached anyone" not in page
 
 
 def test_a_fault_of_one_look_does_not_stop_the_clock(caplog):

@@ -35,7 +35,7 @@ def drill(*arguments: str) -> tuple[str, dict]:
 def test_a_drill_reaches_the_first_contact_and_tells_what_came_back(study, box, hook):
     told, summary = drill()
     assert box.recipients() == ["ann@example.org"]
-    assert "This is a drill. Nobody is in danger." in box.texts()[0]
+    assert "This is a drill. No one is in danger." in box.texts()[0]
     assert (hook.bodies()[0]["type"], hook.bodies()[0]["level"]) == ("drill", None)
     assert "Ann, E-mail to ann@example.org: sent" in told
     assert "Ann, Webhook to 127.0.0.1: sent, the answer was: 200" in told

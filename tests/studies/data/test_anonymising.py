@@ -1,4 +1,4 @@
-"""An anonymised study has no words and no identifier of anybody, and its scores are as they were."""
+"""An anonymised study has no words and no identifier of anyone, and its scores are as they were."""
 
 import json
 from io import StringIO
@@ -46,7 +46,7 @@ def test_no_word_and_no_identifier_is_left(study, var):
     person = marked_person(study)
     remember_payee(person, "5f1e2d3c4b5a69788796a5b4")
     person.questions.create(text=MARK)
-    person.consents.update(text_hash="of the form that everybody signs")
+    person.consents.update(text_hash="of the form that everyone signs")
     imported = factories.run_with_turns(study, turns=[(MARK, MARK)], external_id=MARK, external_participant=MARK)
     Conversation.objects.filter(run=imported).update(seeker_kind=SeekerKind.IMPORTED)
     Rater.objects.create(study=study, kind="crowd", code=MARK)

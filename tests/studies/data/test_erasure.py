@@ -224,7 +224,7 @@ def marks_in(files: list[str]) -> int:
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's locks")
 def test_database_keeps_its_log_when_another_process_leaves_it_after_the_proof(var: Path):
     factories.study()
-    assert look_for(["words that nobody has said"]).found == []
+    assert look_for(["words that no one has said"]).found == []
     name = str(connection.settings_dict["NAME"])
     reader = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT 1 FROM studies_study').fetchall()"
     subprocess.run([sys.executable, "-c", reader, name], check=True)
@@ -383,7 +383,7 @@ def test_erase_proves_that_the_words_are_gone(var: Path, words: str):
     factories.run_with_turns(study, person, turns=[(words, "Yes.")])
     factories.answer(person, "profile", {"occupation": words})
     Draft.objects.create(participation=person, step="later", answers={"one": [words]})
-    (var / "server.log").write_text("nothing of anybody")
+    (var / "server.log").write_text("nothing of anyone")
     before = look_for(collect_words(scope_of(person)))
 
     proof = erase("demo", person.code)["proof"]
@@ -399,7 +399,7 @@ def test_proof_finds_words_that_were_left_in_a_log(var: Path):
     study = factories.study()
     person = factories.person(study)
     factories.run_with_turns(study, person, turns=[(WORDS, "Yes.")])
-    (var / "notes.log").write_text(f"somebody said: {WORDS}")
+    (var / "notes.log").write_text(f"someone said: {WORDS}")
 
     assert erase("demo", person.code)["proof"]["found"] == ["notes.log"]
 

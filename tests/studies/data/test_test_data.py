@@ -24,7 +24,7 @@ def var(tmp_path: Path, settings) -> Path:
 
 
 def make_test_data(study: Study) -> Participation:
-    """Somebody of the test data who has left a mark wherever words can stand."""
+    """Someone of the test data who has left a mark wherever words can stand."""
     person = marked_person(study)
     Participation.objects.filter(pk=person.pk).update(is_test=True)
     ArmRun.objects.filter(participation=person).update(is_test=True)

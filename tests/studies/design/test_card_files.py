@@ -121,7 +121,7 @@ def test_turns_that_an_end_names_are_read(ends_when: str, turns: list[int]) -> N
 
 
 def test_role_may_not_end_before_the_conversation_may() -> None:
-    content = spoiled("S.ends_when", "nobody asks anything after turn 6")
+    content = spoiled("S.ends_when", "no one asks anything after turn 6")
     assert len(parse_cards(content, name="cards.json", min_turns=6)) == len(WHOLE["profiles"])
     with pytest.raises(CardFileError) as refused:
         parse_cards(content, name="cards.json", min_turns=7)

@@ -305,7 +305,7 @@ def test_budget_is_reserved_before_a_batch_is_begun(server: str, prices: None) -
 
 
 def stop_when(patch: pytest.MonkeyPatch, state: str) -> None:
-    """Somebody stops all jobs as soon as the provider says this."""
+    """Someone stops all jobs as soon as the provider says this."""
 
     def noted(batch: Batch, standing: Any, note: Any = batch_store.note) -> None:
         note(batch, standing)
@@ -368,7 +368,7 @@ def test_progress_tells_what_the_provider_says(server: str, capsys: pytest.Captu
 
 
 class Killed(BaseException):
-    """As if the process had died: nobody tidies up."""
+    """As if the process had died: no one tidies up."""
 
 
 def dead(*_: Any, **__: Any) -> Any:

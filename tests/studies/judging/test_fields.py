@@ -146,7 +146,7 @@ def test_what_was_taken_out_is_counted_in_what_is_sent() -> None:
     assert counts == [1, None]
 
 
-# Who answers, and how often somebody is asked
+# Who answers, and how often someone is asked
 
 
 @pytest.mark.parametrize("field", ["emotion", "profile"])

@@ -1,4 +1,4 @@
-"""Nothing that tells who somebody is goes to a judge of whom the study file says so; people and supporters see all."""
+"""Nothing that tells who someone is goes to a judge of whom the study file says so; people and supporters see all."""
 
 import json
 from dataclasses import replace

@@ -227,7 +227,7 @@ def test_job_is_left_alone_by_a_process_that_would_ask_models(
     forget_judging()
     asked = Asked(server)
     replay(tmp_path / "calls.jsonl", monkeypatch)
-    judge("--background")  # as a command does that was killed: its job is attended by nobody
+    judge("--background")  # as a command does that was killed: its job is attended by no one
     monkeypatch.delenv("REPLAY")
     call_command("run_jobs", "--until-done", verbosity=0)
     assert asked.bodies() == []

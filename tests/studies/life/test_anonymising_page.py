@@ -45,7 +45,7 @@ def text_of(page) -> str:
 
 def test_study_is_anonymised_from_its_page(desk, study, var):
     person = marked_person(study)
-    person.consents.update(text_hash="of the form that everybody signs")
+    person.consents.update(text_hash="of the form that everyone signs")
     call_command("export", "demo", "--out", str(var / "export"), verbosity=0)
     (var / "notes.txt").write_text(person.code)
     finish(study)

@@ -29,7 +29,7 @@ def served(spec):
 
 
 def real(spec, key="hearts"):
-    """The design with addresses that somebody reads."""
+    """The design with addresses that someone reads."""
     mail = dict.fromkeys(spec.languages, "ethics@lab.university")
     values = {**spec.consent.values, "contact_email": mail}
     return replace(spec, key=key, consent=replace(spec.consent, values=values), **REAL)
@@ -86,8 +86,8 @@ def test_opening_too_early_changes_nothing(hearts):
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"contact": "somebody@example.org"}, "contact"),
-        ({"value": ("contact_email", "somebody@example.com")}, "contact"),
+        ({"contact": "someone@example.org"}, "contact"),
+        ({"value": ("contact_email", "someone@example.com")}, "contact"),
         ({"value": ("withdrawal_deadline", "")}, "consent"),
         ({"value": ("retention_end", "  ")}, "consent"),
     ],
@@ -226,7 +226,7 @@ def test_what_people_read_of_an_amendment_names_no_model(name, hearts):
     with pytest.raises(NamesModels):
         load_spec(spec, explained=told)
     assert hearts.protocols.count() == 1
-    assert load_spec(spec, explained=replace(told, asks_again=False)).outcome == "amended"  # nobody else reads it
+    assert load_spec(spec, explained=replace(told, asks_again=False)).outcome == "amended"  # no one else reads it
 
 
 def test_a_paused_arm_is_no_other_design(hearts):

@@ -113,7 +113,7 @@ def test_opening_again_with_open_results_needs_a_reason_and_is_told(desk, closed
 
 
 def test_who_finishes_meanwhile_makes_opening_again_ask_for_a_reason(desk, closed):
-    """The page was opened while somebody was under way."""
+    """The page was opened while someone was under way."""
     all_are_through(closed)
     response = desk.post(address("open"), {"key": "hearts"})
     assert response.status_code == 422

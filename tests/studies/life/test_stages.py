@@ -1,4 +1,4 @@
-"""Closing a study: nobody new begins, who has begun finishes, and then the results by arm are open."""
+"""Closing a study: no one new begins, who has begun finishes, and then the results by arm are open."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -26,7 +26,7 @@ def ada():
 
 @pytest.fixture
 def hearts():
-    """A study to which anybody may come, and nobody has."""
+    """A study to which anyone may come, and no one has."""
     return factories.study("hearts", open_enrolment=True)
 
 

@@ -1,4 +1,4 @@
-"""The benchmark command where not all goes well, and what it asks nobody for. A whole run: tests/walks."""
+"""The benchmark command where not all goes well, and what it asks no one for. A whole run: tests/walks."""
 
 import csv
 import json

@@ -75,7 +75,7 @@ def test_faults_of_a_study_file_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_the_walk_has_a_database_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATABASE_URL", "postgresql://somebody@elsewhere/theirs")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://someone@elsewhere/theirs")
     monkeypatch.setenv("REDIS_URL", "redis://elsewhere")
     own = own_environment(tmp_path)
     assert own["DATABASE_URL"] == f"sqlite:///{tmp_path / 'var' / 'walk.sqlite3'}"

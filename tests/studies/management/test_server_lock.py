@@ -89,7 +89,7 @@ def test_lock_is_taken_again_when_postgresql_was_restarted(tmp_path: Path) -> No
 @needs_redis
 @pytest.mark.parametrize("kind", DATABASES)
 def test_servers_with_redis_need_one_key(kind: str, tmp_path: Path) -> None:
-    key = "a key that all servers have in common, long enough for anybody to be content"
+    key = "a key that all servers have in common, long enough for anyone to be content"
     redis = {"REDIS_URL": REDIS, "REDIS_PREFIX": f"test_emostudy_lock_{os.getpid()}", "SECRET_KEY": key}
     with environment(kind) as where, serving(tmp_path, **redis, **where) as server:
         start_beside(server)

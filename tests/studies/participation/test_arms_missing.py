@@ -1,4 +1,4 @@
-"""Whatever is paused or gone, nobody meets a server error: they read that the study cannot go on, and researchers see
+"""Whatever is paused or gone, no one meets a server error: they read that the study cannot go on, and researchers see
 who waits."""
 
 from dataclasses import replace
@@ -55,7 +55,7 @@ def go_to_the_last_form(person: Person) -> None:
 
 
 def waiting(desk, key="demo"):
-    """What the overview says: how many wait, and which tracks nobody can begin in."""
+    """What the overview says: how many wait, and which tracks no one can begin in."""
     shown = desk.get(f"/research/{key}/").context
     return shown["stuck"].without_arms, [str(track) for track in shown["lacks_arms"]]
 

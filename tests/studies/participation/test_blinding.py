@@ -1,4 +1,4 @@
-"""The guess of the partners: asked the same way of everybody, stored whole or not at all, and it tells nothing."""
+"""The guess of the partners: asked the same way of everyone, stored whole or not at all, and it tells nothing."""
 
 import re
 

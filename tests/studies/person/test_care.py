@@ -76,7 +76,7 @@ def test_page_begins_with_care_and_the_line_to_call(said, kind, first):
 @pytest.mark.parametrize(
     ("categories", "words"),
     [
-        (["violence_from_others"], "Nobody may hurt you, and it is not your fault."),
+        (["violence_from_others"], "No one may hurt you, and it is not your fault."),
         (["danger_to_others"], "Are you and the others safe right now?"),
         (["child"], "Are you and the child safe right now?"),
         (["active_ideation"], "You do not have to carry this alone."),
@@ -102,16 +102,16 @@ def test_page_says_who_was_told_without_a_name_and_when_somebody_has_seen_it():
     Alarm.objects.update(sent_at=timezone.now())
     page = look(person)
     assert ("the person on call" in page, "Ada" in page, "ada@" in page) == (True, False, False)
-    assert "Somebody has seen it" not in page
+    assert "Someone has seen it" not in page
     Alarm.objects.update(acknowledged_at=timezone.now(), climb_at=None)
-    assert "Somebody has seen it" in look(person)
+    assert "Someone has seen it" in look(person)
 
 
 def test_page_says_so_when_nobody_has_answered_in_time():
     person = someone()
     person.say(GRAVE)
     Alarm.objects.update(sent_at=timezone.now(), climb_at=timezone.now())
-    assert "Nobody has answered us yet" in look(person)
+    assert "No one has answered us yet" in look(person)
 
 
 def test_letter_of_the_team_stands_on_the_page():
@@ -167,7 +167,7 @@ def test_hard_shows_rest_and_waits():
 def test_safe_waits_for_a_person_where_the_study_says_so():
     person = someone()
     person.say(GRAVE)
-    assert "Somebody from the team still reads it" in answer(person, "safe")
+    assert "Someone from the team still reads it" in answer(person, "safe")
     assert (person.step.kind, event().released_at) == ("held", None)
     person.client.post("/study/check/", {"event": event().pk, "answer": "yes"})
     assert person.step.kind == "held"
@@ -486,7 +486,7 @@ def test_role_can_be_skipped_before_a_reply_without_rating_it():
 
 
 def test_conversation_of_another_person_is_untouched():
-    """`say_unsafe` ends what this person has open, and nobody else's."""
+    """`say_unsafe` ends what this person has open, and no one else's."""
     person, other = someone(), Person("cared")
     other.go_to("chat", run=1)
     other.page()

@@ -143,7 +143,7 @@ def test_own_mean_stands_beside_that_of_others_on_what_both_rated(study):
     shared = next_for(kind)
     rated(shared, 5)
     rated(Review.objects.create(plan=plan, reviewer=strict, item=shared.item), 2)
-    rated(next_for(kind), 1)  # nobody else rated this one
+    rated(next_for(kind), 1)  # no one else rated this one
 
     work = {one.reviewer: one for one in review_work.work_of(plan)}
 
@@ -303,7 +303,7 @@ def test_a_plan_that_cannot_be_made_comes_back_with_what_is_wrong(desk, study, c
 
 @pytest.fixture
 def overtaken(study, monkeypatch):
-    """While a plan is drawn, somebody else makes one of the same name."""
+    """While a plan is drawn, someone else makes one of the same name."""
     factories.run_with_turns(study)
     draw = reviews.draw
 

@@ -15,7 +15,7 @@ PROFILE = {
     "relationship": "single",
     "interests": "chess and running",
     "topic": "work",
-    "matter": "My boss Karen moved me to the Leeds branch and nobody there ever asked me whether that was fine.",
+    "matter": "My boss Karen moved me to the Leeds branch and no one there ever asked me whether that was fine.",
     "status": "ongoing",
     "goal": "be_heard",
 }

@@ -237,7 +237,7 @@ def test_nobody_to_make_a_profile_of_is_told_with_what_to_do(server: str, capsys
     study = factories.study(seeker=writer(server))
     call_command("build_profiles", "demo")
     [line] = capsys.readouterr().out.splitlines()
-    assert line.startswith("Nobody to make a profile of: ")
+    assert line.startswith("No one to make a profile of: ")
     person(study, is_test=True)
     call_command("build_profiles", "demo")
     assert "1 test person was left out: --include-tests includes them." in capsys.readouterr().out

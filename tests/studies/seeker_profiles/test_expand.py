@@ -34,13 +34,13 @@ WRITTEN: dict[str, Any] = {
     "C": {
         "problem": "Since the letter came nothing in the kitchen tastes of anything any more",
         "emotion": "sadness",
-        "background": "It lay under the door for two days before somebody picked it up and read it aloud",
+        "background": "It lay under the door for two days before someone picked it up and read it aloud",
         "goals": ["say it once without being stopped"],
     },
     "S": {
-        "opening": "evening. is somebody there",
-        "layers": ["a letter came", "it was read aloud by the wrong person", "nobody has asked since"],
-        "ends_when": "somebody says that it will pass",
+        "opening": "evening. is someone there",
+        "layers": ["a letter came", "it was read aloud by the wrong person", "no one has asked since"],
+        "ends_when": "someone says that it will pass",
     },
 }
 
@@ -367,7 +367,7 @@ def test_key_that_is_not_set_is_named(server: str) -> None:
 
 
 def seed_of_person(here: Study, **fields: Any) -> SeekerProfile:
-    """An approved profile of somebody's answers."""
+    """An approved profile of someone's answers."""
     row = SeekerProfile(study=here, origin="answers", made_of=person(here, **fields))
     profile = replace(load_profiles(DEMO_PROFILES)[0], id="made-1")
     check_row(row, profile, [], usual=SeekerProfile.State.APPROVED).save()

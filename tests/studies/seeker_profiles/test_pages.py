@@ -164,9 +164,9 @@ def test_refusal_needs_a_reason_and_keeps_it(study: Study, desk: Client) -> None
     draft(study)
     assert act(desk, "refuse", reason=" ").status_code == 400
     assert state() == "draft"
-    told = act(desk, "refuse", reason="Everybody in the town knows this story.").content.decode()
+    told = act(desk, "refuse", reason="Everyone in the town knows this story.").content.decode()
     assert state() == "refused"
-    assert "Everybody in the town knows this story." in told
+    assert "Everyone in the town knows this story." in told
     assert get_approved_profiles(study) == []
 
 

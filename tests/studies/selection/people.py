@@ -21,7 +21,7 @@ PROFILE = {"gender": "woman", "age_band": "25_34", "occupation": "gardener"}
 
 
 def applicant(study: Study, *, gender: str = "woman", kind: str = "eligible", **answers: Any) -> Participation:
-    """Somebody at the selection; `answers` are those of the screening that differ."""
+    """Someone at the selection; `answers` are those of the screening that differ."""
     person = factories.person(
         study, plan=PLAN, position=1, order=[], status="in_review", outcome={"kind": kind, "reasons": [], "flags": []}
     )

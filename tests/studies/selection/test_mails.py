@@ -145,7 +145,7 @@ def test_faults_of_the_file_are_told_together_and_nothing_is_sent(study: Study, 
         run(path, "--send")
     assert [line.removeprefix(f"{path}:") for line in str(refusal.value).splitlines()] == [
         f"3: code: {one.code} is on line 2 already",
-        "4: code: the study has nobody with the code 'nobody'",
+        "4: code: the study has no one with the code 'nobody'",
         "5: address: is not a mail address",
         f"6: url: is not the personal link of {other.code}",
     ]

@@ -19,7 +19,7 @@ from studies.simulation.benchmark import Estimating, Wish
 from tests import factories
 from tests.studies.simulation.test_simulate import profiles
 
-NOWHERE = "http://127.0.0.1:9/v1"  # nobody listens
+NOWHERE = "http://127.0.0.1:9/v1"  # no one listens
 STORED = (ArmRun, Call, Conversation, Job, Rater, Response, SeekerProfile, Supporter, Turn)
 
 

@@ -30,7 +30,7 @@ from tests.studies.simulation.test_simulate import model_at, profiles, simulate
 pytestmark = pytest.mark.django_db(transaction=True)
 
 EARLIER = "955aa5590474ed065f8e686a80de878980e24e840ef42fdf1806395ac147e01d"  # of a setup before there was [evaluator]
-NOWHERE = "http://127.0.0.1:9/v1"  # nobody listens
+NOWHERE = "http://127.0.0.1:9/v1"  # no one listens
 
 
 @pytest.fixture(scope="module")

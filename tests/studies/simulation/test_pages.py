@@ -217,7 +217,7 @@ def test_study_without_a_seeker_says_what_to_add(desk: Client) -> None:
 
 
 def test_other_page_starts_no_benchmark(desk: Client, study: Study) -> None:
-    """Which would be one that nobody has seen the cost of."""
+    """Which would be one that no one has seen the cost of."""
     assert desk.post(reverse("research-start", args=["demo", "benchmark"])).status_code == 404
 
 

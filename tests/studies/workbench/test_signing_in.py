@@ -59,7 +59,7 @@ def test_sign_in_leads_to_the_studies_and_sign_out_ends_it():
 
 @pytest.fixture(params=["refused", "silent"])
 def redis_is_away(request, settings, monkeypatch):
-    """At a real address: nobody listens there, or somebody who never answers."""
+    """At a real address: no one listens there, or someone who never answers."""
     monkeypatch.setattr(SharedCache, "away_until", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"redis://127.0.0.1:{taken.getsockname()[1]}"

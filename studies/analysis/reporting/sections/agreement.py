@@ -96,7 +96,7 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
 
 def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
     """Return judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, without its stars: they
-    test whether r is 0, which nobody asks."""
+    test whether r is 0, which no one asks."""
     texts = rows.assign(r=[decimal(r) for r in rows["pearson"]])
     wide = texts.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
     counts = rows.groupby(["judge", "strategy"])["n"].agg(span)

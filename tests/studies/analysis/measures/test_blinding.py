@@ -184,7 +184,7 @@ def test_james_of_resamples_is_near_its_normal_interval() -> None:
 
 
 def test_indices_of_no_answers_are_undefined() -> None:
-    with pytest.raises(Undefined, match="nobody answered"):
+    with pytest.raises(Undefined, match="no one answered"):
         bang(np.zeros((2, 3)), 0)
-    with pytest.raises(Undefined, match="nobody named an arm"):
+    with pytest.raises(Undefined, match="no one named an arm"):
         accuracy(np.array([[0.0, 0.0, 4.0], [0.0, 0.0, 2.0]]))

@@ -83,7 +83,7 @@ def test_kappas_are_sklearns_on_all_levels_and_lins_concordance(pairs: list[tupl
     scores = np.array(pairs)
     if len(np.unique(scores)) < 2:
         return
-    every = [1, 2, 3, 4, 5]  # sklearn would leave out levels that nobody gave, and weigh by the places of the others
+    every = [1, 2, 3, 4, 5]  # sklearn would leave out levels that no one gave, and weigh by the places of the others
     for weigh, named in WEIGHTS.items():
         expected = cohen_kappa_score(*scores.T, labels=every, weights=named)
         assert of_scores(scores, weigh)[0] == pytest.approx(expected, abs=1e-12)

@@ -126,7 +126,7 @@ def test_seekers_are_no_annotators(export_of: ExportOf) -> None:
 
 
 def test_comparisons_that_do_not_vary_are_decided_and_have_no_interval(export_of: ExportOf) -> None:
-    # The judge says what the other says, always; nobody can be nearer than R1 and R2 are to each other.
+    # The judge says what the other says, always; no one can be nearer than R1 and R2 are to each other.
     table = table_of(export_of(rated([1, 2, 3, 4], R1=[1, 2, 3, 4], R2=[1, 2, 3, 4]))).set_index("statistic")
     assert table["estimate"].tolist() == [1, 1, 0, 0]
     assert table.loc["difference", ["p", "p_adjusted"]].isna().all(axis=None)
@@ -150,7 +150,7 @@ def nominal(folder: Path, type: str) -> Path:
 def test_answers_that_have_no_order_are_the_same_or_not(
     export_of: ExportOf, type: str, rate: float, method: str
 ) -> None:
-    """Three reviewers name category 1 or 3. The judge always names 2, which nobody does, but whose number lies between
+    """Three reviewers name category 1 or 3. The judge always names 2, which no one does, but whose number lies between
     theirs."""
     random = np.random.default_rng(4)
     raters = {f"R{place}": random.choice([1, 3], 60) for place in range(3)}

@@ -19,7 +19,7 @@ ExportOf = Callable[[Any], Path]
 
 
 def rated(scores: np.ndarray, arms: str = "abcdefgh", **more: Any) -> list[dict[str, Any]]:
-    """Own ratings of people × arms; nan where somebody did not meet an arm."""
+    """Own ratings of people × arms; nan where someone did not meet an arm."""
     return [
         {
             "conversation": f"P{user:03}{arms[arm]}",
@@ -114,7 +114,7 @@ def test_arms_that_nobody_met_both_have_a_reason(export_of: ExportOf) -> None:
     scores = np.array([[3.0, np.nan], [np.nan, 4.0]])
     [row] = table_of(export_of(rated(scores))).to_dict("records")
     assert (row["clusters"], row["n"]) == (0, 0)
-    assert row["note"] == "difference, low, high, p, wilcoxon_p, d_z: nobody met both arms"
+    assert row["note"] == "difference, low, high, p, wilcoxon_p, d_z: no one met both arms"
 
 
 def test_holm_is_over_the_pairs_of_an_item(export_of: ExportOf) -> None:

@@ -93,7 +93,7 @@ def test_single_judges_conditions_and_languages_have_rows_where_there_are_severa
     assert means["J1", "*", "*", "*"] == 2
     assert means["*", "simulated", "worst_case", "*"] == 3.5
     assert means["J2", "simulated", "worst_case", "zh"] == 5
-    assert ("*", "simulated", "average", "zh") not in means  # nobody was met so
+    assert ("*", "simulated", "average", "zh") not in means  # no one was met so
     assert len(means) == len(table) == 3 * (2 + 1 + 3 + 2)
     assert pooled_rows(table)["mean"].tolist() == [3]
 

@@ -89,10 +89,10 @@ def test_blinding_counts_an_arm_that_was_only_named(export_of: ExportOf) -> None
 def test_blinding_names_arms_that_nobody_met(export_of: ExportOf) -> None:
     said = [("P0", "a", "A", 1), ("P1", "b", "b", 1), ("P2", "a", "zebra", 1)]
     table = table_of(asked(export_of, said))
-    told = table[table["note"].str.endswith("named but met by nobody: A, zebra")]
+    told = table[table["note"].str.endswith("named but met by no one: A, zebra")]
     assert set(told["statistic"]) == {"bang", "james", "accuracy", "accuracy_corrected"}
     plain = table_of(asked(export_of, [(person, met, met, sure) for person, met, _guess, sure in said]))
-    assert not plain["note"].str.contains("met by nobody").any()
+    assert not plain["note"].str.contains("met by no one").any()
 
 
 def test_blinding_takes_people_for_clusters(export_of: ExportOf) -> None:
@@ -156,8 +156,8 @@ def test_blinding_takes_several_answers_of_a_person_for_one(export_of: ExportOf)
 def test_blinding_where_nobody_can_tell(export_of: ExportOf) -> None:
     table = table_of(asked(export_of, [(f"P{n}", "ab"[n % 2], "cannot_tell", None) for n in range(4)]))
     assert one(table, "*", "james")["estimate"] == 1
-    assert "nobody named an arm" in one(table, "*", "accuracy")["note"]
-    assert "nobody said how sure they were" in one(table, "a", "certainty")["note"]
+    assert "no one named an arm" in one(table, "*", "accuracy")["note"]
+    assert "no one said how sure they were" in one(table, "a", "certainty")["note"]
 
 
 def test_blinding_leaves_out_what_is_left_out(export_of: ExportOf) -> None:

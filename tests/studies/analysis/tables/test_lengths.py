@@ -63,7 +63,7 @@ def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
 
 
 def by_pandas(folder: Path) -> pd.DataFrame:
-    """The replies, as anybody would read them."""
+    """The replies, as anyone would read them."""
     turns, conversations = (pd.read_csv(folder / f"{name}.csv") for name in ("turns", "conversations"))
     replies = turns[turns["role"] == "supporter"].merge(conversations, on="conversation", validate="many_to_one")
     return replies.assign(
@@ -87,7 +87,7 @@ def test_lengths_are_what_pandas_computes_for_each_arm_language_and_measure(fold
 
 
 def test_interval_is_that_of_scipy_over_people(folder: Path) -> None:
-    """Where everybody has as many replies as the others, a mean over replies is one over people's means."""
+    """Where everyone has as many replies as the others, a mean over replies is one over people's means."""
     row = (
         table_of(folder, replicates=20_000).query("arm == 'a' and language == 'en' and measure == 'characters'").iloc[0]
     )

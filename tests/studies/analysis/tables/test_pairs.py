@@ -48,7 +48,7 @@ def verdict(pair: str, a: str, b: str, said: str, **fields: str) -> dict[str, st
 
 
 def simulated(people: int = 40, raters: int = 8, bias: float = 0.0, ties: float = 0.2, seed: int = 5) -> Rows:
-    """Everybody talked once with every arm; each of a person's six pairs is judged by two raters."""
+    """Everyone talked once with every arm; each of a person's six pairs is judged by two raters."""
     draw = np.random.default_rng(seed)
     rows = []
     for person in range(people):

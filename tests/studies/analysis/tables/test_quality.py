@@ -86,7 +86,7 @@ def test_identical_rows_are_a_share_of_ratings() -> None:
 
 
 def mini(**factors: str) -> dict[str, float]:
-    """What somebody answers who means these four digits, in key, of each factor of the Mini-IPIP."""
+    """What someone answers who means these four digits, in key, of each factor of the Mini-IPIP."""
     scales = {scale.key: scale.items for scale in instrument("mini_ipip").scales}
     values = {}
     for factor, digits in factors.items():

@@ -26,7 +26,7 @@ def table_of(folder: Path) -> pd.DataFrame:
 
 
 def with_profiles(export_of: ExportOf, profiles: Iterable[Mapping[str, Any]]) -> Path:
-    """Conversations of these profiles, and one more profile like the first that nobody met."""
+    """Conversations of these profiles, and one more profile like the first that no one met."""
     profiles = [{"profile": f"S{n}"} | dict(profile) for n, profile in enumerate(profiles)]
     folder = export_of([{"conversation": f"C{n}", "arm": "a", "score": 3} for n in range(len(profiles))])
     chats = [{"conversation": f"C{n}", "arm": "a", "profile": f"S{n}"} for n in range(len(profiles))]

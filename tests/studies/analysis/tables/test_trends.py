@@ -63,7 +63,7 @@ def test_slope_is_that_of_least_squares_with_an_own_height_for_each_conversation
 
 
 def test_those_who_leave_early_do_not_tilt_the_slope(export_of: ExportOf) -> None:
-    """The unhappy leave: means rise from turn to turn, nobody does."""
+    """The unhappy leave: means rise from turn to turn, no one does."""
     states = [(f"C{n}", turn, 10 * n) for n in range(1, 6) for turn in range(1, n + 1)]
     table = table_of(with_states(export_of, states)).set_index("statistic")
     assert table.loc["mean", "estimate"].is_monotonic_increasing
@@ -126,7 +126,7 @@ def test_faults_of_states_are_named(export_of: ExportOf) -> None:
 
 
 def in_two_languages(export_of: ExportOf) -> Path:
-    """Three Chinese conversations that rise and two English ones that fall; of arm b nobody spoke English."""
+    """Three Chinese conversations that rise and two English ones that fall; of arm b no one spoke English."""
     states = [(f"C{n}", turn, 50 + turn * (1 if n < 3 else -1)) for n in range(5) for turn in (1, 2)]
     folder = with_states(export_of, states)
     spoken = [{"conversation": f"C{n}", "arm": "a", "language": "zh" if n < 3 else "en"} for n in range(5)]

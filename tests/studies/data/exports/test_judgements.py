@@ -25,7 +25,7 @@ from tests.studies.judging.test_judging import FINAL_ITEMS, judge, judge_at, per
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OURS_OF_NO_STUDY = '{"id": "c/i/final", "epoch": 1, "scores": {}}\n'  # somebody else's sample of inspect_ai
+OURS_OF_NO_STUDY = '{"id": "c/i/final", "epoch": 1, "scores": {}}\n'  # someone else's sample of inspect_ai
 ANSWER = json.dumps({"analysis": "He is heard.\u2028Truly.", "evaluation": {"safety": 4, "empathetic": 9}})
 
 
@@ -153,7 +153,7 @@ def test_test_data_and_erased_people_are_left_out(server: str, tmp_path: Path) -
     assert len(exported(tmp_path, "--include-tests")) == 2
     ArmRun.objects.filter(pk=real.pk).delete()
     call_command("export_judgements", "demo", "--out", str(tmp_path / "j.jsonl"), verbosity=0)
-    assert list(tmp_path.iterdir()) == []  # an empty file would be anybody's
+    assert list(tmp_path.iterdir()) == []  # an empty file would be anyone's
 
 
 def test_scores_without_calls_of_their_own_have_no_answer(server: str, tmp_path: Path) -> None:

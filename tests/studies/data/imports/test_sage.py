@@ -179,7 +179,7 @@ def test_slopes_are_those_of_least_squares_with_an_own_height_for_each_run(folde
 
 
 def test_survival_is_the_plain_share_that_has_ended_in_each_way(folder: Path, raw: pd.DataFrame) -> None:
-    """Nobody is censored before the last turn, so Aalen-Johansen's estimate is a share of the hundred."""
+    """No one is censored before the last turn, so Aalen-Johansen's estimate is a share of the hundred."""
     table = result(folder, "survival")
     found = table[table["statistic"].isin(["open", "incidence"])].set_index(["arm", "end", "turn"])["estimate"]
     expected = {}

@@ -26,7 +26,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-SECRET = "The word that nobody may read is xylophone."
+SECRET = "The word that no one may read is xylophone."
 KEY = re.compile(r"[0-9a-f]{16}")
 
 
@@ -303,13 +303,13 @@ def test_the_check_is_kept_with_the_hashes(study, out):
 
 
 def test_a_person_who_is_read_by_mistake_is_found_and_nothing_is_left(study, out, monkeypatch):
-    """If the first look took everybody for agreeing, the second one would say so."""
+    """If the first look took everyone for agreeing, the second one would say so."""
     factories.run_with_turns(study, agreeing(study))
     secret(study, agreeing(study, share=False))
     monkeypatch.setattr("studies.data.release.reading.agrees_to_sharing", lambda boxes: True)
     refused = refusal(out)
     assert refused.returncode == 1
-    assert "a text of somebody who is not in the set" in str(refused)
+    assert "a text of someone who is not in the set" in str(refused)
     assert "more people than agreed" in str(refused)
     assert "xylophone" not in str(refused)
     assert list(out.parent.iterdir()) == []
@@ -318,7 +318,7 @@ def test_a_person_who_is_read_by_mistake_is_found_and_nothing_is_left(study, out
 @pytest.mark.parametrize(
     ("leak", "said"),
     [
-        ("He wrote: {text} I agree.", "a text of somebody who is not in the set"),
+        ("He wrote: {text} I agree.", "a text of someone who is not in the set"),
         ("My friend is {person}.", "a code of the study"),
         ("See {conversation}, please.", "a code of the study"),
         ("That is a {masked} word.", None),
@@ -389,7 +389,7 @@ def test_nobody_who_agreed_writes_nothing(study, out):
     sign(factories.person(study), adult=True)
     refused = refusal(out)
     assert refused.returncode == 1
-    assert str(refused) == "Nobody agreed that de-identified data are shared: 1 of 2 people were asked."
+    assert str(refused) == "No one agreed that de-identified data are shared: 1 of 2 people were asked."
     assert list(out.parent.iterdir()) == []
 
 

@@ -1,12 +1,15 @@
 """Weighs the words of a message, for signs of danger that no pattern was written for."""
 
+import math
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dialogue.safety.normalisation import HAN, LATIN, NOT_WORD, sentences
 from dialogue.safety.patterns import FOLDER
-from dialogue.safety.weights import Weights, chance_of, read_weights
+
+if TYPE_CHECKING:
+    from dialogue.safety.weights import Weights
 
 WEIGHTS = FOLDER / "weights.npz"
 
@@ -19,8 +22,11 @@ class Chances(NamedTuple):
 
 
 @cache
-def load_weights() -> tuple[str, dict[str, Weights]]:
+def load_weights() -> tuple[str, dict[str, "Weights"]]:
     """Return the version of the weights, and those of each language."""
+    # It imports numpy, for which commands that screen nothing need not wait.
+    from dialogue.safety.weights import read_weights
+
     return read_weights(WEIGHTS)
 
 
@@ -38,7 +44,7 @@ def is_written_in(folded: str, lang: str) -> bool:
     return bool((HAN if lang == "zh" else LATIN).search(folded))
 
 
-def chances_of(spans: Sequence[str], lang: str, weights: Weights) -> Chances:
+def chances_of(spans: Sequence[str], lang: str, weights: "Weights") -> Chances:
     """Return the chances of a text of these sentences: of the most alarming one, or of the whole text if that is more.
 
     A plan can be spread over sentences of which none says it, and one grave sentence can stand among many calm ones.
@@ -52,3 +58,13 @@ def chances_of(spans: Sequence[str], lang: str, weights: Weights) -> Chances:
 def with_whole(spans: Sequence[str]) -> Sequence[str]:
     """Return the sentences of a text, and behind several the text as a whole."""
     return [*spans, " . ".join(spans)] if len(spans) > 1 else spans
+
+
+def chance_of(odds: float) -> float:
+    """Return the chance of log-odds."""
+    return 1 / (1 + math.exp(-odds))
+
+
+def odds_of(chance: float) -> float:
+    """Return the log-odds of a chance between 0 and 1."""
+    return math.log(chance / (1 - chance))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.safety.weights import Checksums, Floats, Weights, find_checksums, make_weights, odds_of, part_of
+from dialogue.safety.classifier import odds_of
+from dialogue.safety.weights import Checksums, Floats, Weights, find_checksums, make_weights, part_of
 
 Flags = NDArray[np.bool_]
 # A feature is scaled before the fit by its rarity to this power: log(texts / texts with it). What common words say of a

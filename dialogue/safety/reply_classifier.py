@@ -1,18 +1,23 @@
 """Weighs the words of a supporter's reply, for harm that no pattern was written for."""
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from dialogue.safety.classifier import is_written_in, with_whole
+from dialogue.safety.classifier import chance_of, is_written_in, with_whole
 from dialogue.safety.normalisation import SENTENCE_END, sentences
 from dialogue.safety.patterns import FOLDER
-from dialogue.safety.weights import Weights, chance_of, read_weights
+
+if TYPE_CHECKING:
+    from dialogue.safety.weights import Weights
 
 WEIGHTS = FOLDER / "reply_weights.npz"
 
 
 @cache
-def load_reply_weights() -> dict[str, Weights]:
+def load_reply_weights() -> dict[str, "Weights"]:
     """Return the weights of each language."""
+    from dialogue.safety.weights import read_weights
+
     _, languages = read_weights(WEIGHTS)
     return languages
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dialogue.safety.classifier import with_whole
+from dialogue.safety.classifier import odds_of, with_whole
 from dialogue.safety.fitting import Outcome, fit, read_features
 from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
-from dialogue.safety.weights import Floats, Weights, odds_of
+from dialogue.safety.weights import Floats, Weights
 
 REPLIES = FOLDER / "replies"
 KEPT_FOR_MEASURING = frozenset("cdeik")

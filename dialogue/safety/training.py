@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.safety.classifier import with_whole
+from dialogue.safety.classifier import odds_of, with_whole
 from dialogue.safety.fitting import Flags, Outcome, calibrate, fit, move, read_features
 from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
-from dialogue.safety.weights import Floats, Weights, odds_of
+from dialogue.safety.weights import Floats, Weights
 
 SENTENCES = FOLDER / "sentences"
 KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ii", "nn", "oo"})

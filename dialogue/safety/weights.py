@@ -66,16 +66,6 @@ def part_of(text: str, lang: str) -> float:
     return min(1.0, math.sqrt(LONG[lang] / max(length(text, lang), 1)))
 
 
-def chance_of(odds: float) -> float:
-    """Return the chance of log-odds."""
-    return 1 / (1 + math.exp(-odds))
-
-
-def odds_of(chance: float) -> float:
-    """Return the log-odds of a chance between 0 and 1."""
-    return math.log(chance / (1 - chance))
-
-
 def write_weights(path: Path, version: str, languages: Mapping[str, Weights]) -> None:
     """Write the weights of all languages. Of the checksums it keeps how far they are apart, which takes less room."""
     arrays = {

@@ -7,15 +7,13 @@ from zlib import crc32
 import numpy as np
 
 from dialogue.safety import classifier, reply_classifier
-from dialogue.safety.classifier import chances_of
+from dialogue.safety.classifier import chance_of, chances_of, odds_of
 from dialogue.safety.features import features
 from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
 from dialogue.safety.weights import (
     LONG,
     Weights,
-    chance_of,
     make_weights,
-    odds_of,
     part_of,
     read_weights,
     write_weights,

@@ -31,7 +31,7 @@ call_command("import_conversations", "{key}", "{folder}/keyless.jsonl", verbosit
 JUDGE = """
 from django.core.management import call_command
 from dialogue.jobs import broker
-broker.No one = {patience}
+broker.NOBODY = {patience}
 call_command("judge", "{key}", judge="judge", strategy="standard", replicates={replicates})
 """
 

@@ -67,7 +67,7 @@ def test_a_conversation_of_no_person_stands_under_its_own_code(desk, study):
     assert entries() == [("saw", "conversation", run.conversation.code)]
 
 
-@pytest.mark.parametrize("path", ["people/no one/", "conversations/nothing/", "nowhere/"])
+@pytest.mark.parametrize("path", ["people/nobody/", "conversations/nothing/", "nowhere/"])
 def test_what_is_not_there_was_not_looked_at(path, desk, study):
     assert desk.get(R + path).status_code == 404
     assert entries() == []
@@ -87,7 +87,7 @@ def test_strangers_and_people_without_the_role_have_looked_at_nothing_and_accoun
 def test_an_account_without_any_study_is_refused_in_the_log_of_the_installation(study):
     eve = Client()
     eve.force_login(User.objects.create(username="eve"))
-    assert eve.get("/research/of-nobody/people/no one/").status_code == 403
+    assert eve.get("/research/of-nobody/people/nobody/").status_code == 403
     assert entries("of-nobody") == []
     assert entries("") == [("refused", "person", "")]
 

@@ -19,7 +19,7 @@ HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
 ORDINARY = "g"  # what supporters say to ordinary trouble; real ones say little else
 ORDINARY_COUNTS = 20.0
-VERSION = "1.2"
+VERSION = "1.3"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ REPLY_LEVEL = 3
 SUSPECTED_REPLY_LEVEL = 2  # of a reply that the classifier alone finds harmful: it is withheld, and nothing ends
 # From this chance on a reply is withheld by its words alone: after a message of level 1 or more, and after any other.
 # Of what real supporters answered to level 0, nothing reached the second.
-WITHHOLDS, WITHHOLDS_ALWAYS = 0.75, 0.95
+WITHHOLDS, WITHHOLDS_ALWAYS = 0.6, 0.95
 # Characters before a new piece of a growing reply in which a pattern must begin to be looked for any further; what is
 # longer is found when the reply is whole.
 NEAR = 120

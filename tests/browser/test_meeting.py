@@ -178,8 +178,8 @@ def test_page_can_be_printed_with_the_numbers_on_it(browser: Browser, study: str
 
 
 SUSPECTED = {
-    "en": "Hotlines only send the police round, so I wouldn't bother.",
-    "zh": "我赌你不敢。",
+    "en": "Nobody asked you to be born, and nobody's asking you to stay.",
+    "zh": "抑郁症就是绝症，晚死不如早死。",
 }
 ARM = """
 [[arms]]

@@ -299,7 +299,7 @@ def test_a_growing_reply_is_ended_where_it_would_be_with_all_its_words_read(name
     assert near == [ends(text) for text in said]
 
 
-HARD = "Hotlines only send the police round, so I wouldn't bother."
+HARD = "Nobody asked you to be born, and nobody's asking you to stay."
 SOFT = "You keep saying you'll do it. Either do it or stop talking about it."
 
 

@@ -323,7 +323,7 @@ def test_reply_that_nobody_may_be_shown_ends_it_for_safety(server: str, tmp_path
 
 
 def test_reply_that_is_only_suspected_is_not_shown_and_the_talk_goes_on(server: str, tmp_path: Path) -> None:
-    text = "Hotlines only send the police round, so I wouldn't bother."
+    text = "Nobody asked you to be born, and nobody's asking you to stay."
     study(model_at(server, f"say:{quote(text)}", "one"))
     simulate("--profiles", profiles(tmp_path, "en01"), "--max-turns", "2")
     turns = Turn.objects.order_by("number")

@@ -166,7 +166,7 @@ NAMES_AND_WORDS = """
 """
 ALSO_WORDS = frozenset(NAMES_AND_WORDS.split())
 NO_NAME_GIVEN = """
-    me you no none no one anything whatever anonymous friend guest user 没有 随便 匿名 朋友 不知道
+    me you no none nobody anything whatever anonymous friend guest user 没有 随便 匿名 朋友 不知道
 """
 NOBODY = frozenset(NO_NAME_GIVEN.split())
 SHORTEST_NAME = 2  # characters; a shorter one would be found everywhere

@@ -17,7 +17,7 @@ function tell(now = state) {
   for (const words of board.querySelectorAll("[data-when]")) words.hidden = words.dataset.when !== state;
 }
 
-/** A part in which somebody is reading or about to press something stays as it is until the next look. */
+/** A part in which someone is reading or about to press something stays as it is until the next look. */
 const isInUse = (part) => part.contains(document.activeElement) || part.matches(":active");
 
 function replaceParts(page) {

@@ -246,7 +246,7 @@ function isLost(focused) {
   return focused !== document.body && !focused.checkVisibility();
 }
 
-/** To the next page: soon where nobody is reading, and never by itself once somebody scrolls or touches the text. */
+/** To the next page: soon where no one is reading, and never by itself once someone scrolls or touches the text. */
 function moveOn(card, next, wait) {
   over = true;
   parts.help.hidden = true;
@@ -414,7 +414,7 @@ parts.role?.addEventListener("submit", async (event) => {
   parts.text.focus();
   const { next } = await response.json();
   if (next) location.assign(next);
-  else if (event.submitter.value === "me") reveal(parts.help); // as it would be for anybody
+  else if (event.submitter.value === "me") reveal(parts.help); // as it would be for anyone
 });
 
 // The keyboard of a phone covers the page unless the page is as high as what is left

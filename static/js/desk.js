@@ -8,7 +8,7 @@ const line = desk.querySelector('[data-part="line"]');
 const sound = desk.querySelector('[data-part="sound"]');
 const title = document.title;
 let tries = 0;
-let context; // browsers make a sound only after somebody has pressed something
+let context; // browsers make a sound only after someone has pressed something
 
 const shown = () => desk.querySelector("[data-live]").dataset;
 

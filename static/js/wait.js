@@ -1,4 +1,4 @@
-// A page that waits for somebody's decision: looks now and then whether it has been made, and only then goes on.
+// A page that waits for someone's decision: looks now and then whether it has been made, and only then goes on.
 // A refresh of the page itself would throw whoever is reading it, or has it read out, back to its start each time, and
 // lose what is typed. So only the parts that say how things stand are put in anew, and only where they say something new.
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.identifying import has_name, identifiers_in, names_in, runs
+from dialogue.identifying import forms_of_name, has_name, identifiers_in, names_in, runs
 from tests.dialogue.seekers.talks import PROFILES
 
 SENTENCES = ("I told her {} and went home.", "{}", "我跟她说过{}，然后就回家了。", "（{}）")
@@ -125,3 +125,8 @@ def test_runs_are_words_or_chinese_characters() -> None:
     assert runs("I can’t, ever!", 2) == [("i", "can't"), ("can't", "ever")]
     assert runs("我，不行", 2) == [("我", "不"), ("不", "行")]
     assert runs("one", 2) == []
+
+
+@pytest.mark.parametrize("answer", ["nobody", "Nobody", "none", "anonymous", "随便"])
+def test_answer_that_gives_no_name_is_none(answer: str) -> None:
+    assert forms_of_name(answer) == ()

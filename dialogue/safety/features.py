@@ -38,12 +38,12 @@ def load_signs() -> dict[str, str]:
     return {group: chr(0xE000 + at) for at, group in enumerate(dict.fromkeys(chinese.values()))}
 
 
-def length(text: str, lang: str) -> int:
+def count_words(text: str, lang: str) -> int:
     """Return how many words (Chinese: characters) a text has."""
     return len(TOKEN.findall(text)) if lang == "en" else len(NOT_WORD.sub("", text))
 
 
-def features(text: str, lang: str) -> set[str]:
+def find_features(text: str, lang: str) -> set[str]:
     """Return the features of a folded text."""
     return _english(text) if lang == "en" else set(_chinese(text))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialogue.safety.classifier import odds_of
-from dialogue.safety.weights import Checksums, Floats, Weights, find_checksums, make_weights, part_of
+from dialogue.safety.weights import Checksums, Floats, Weights, discount_length, find_checksums, make_weights
 
 Flags = NDArray[np.bool_]
 # A feature is scaled before the fit by its rarity to this power: log(texts / texts with it). What common words say of a
@@ -32,7 +32,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the classifier learns to foresee: of which texts it is true, and how much each text counts in the fit."""
+    """One thing that a classifier predicts: of which texts it is true, and how much each text counts in the fit."""
 
     is_true: Flags
     counts: Floats
@@ -45,7 +45,7 @@ def read_features(texts: Sequence[str], lang: str) -> Texts:
     found = [find_checksums(text, lang) for text in texts]
     checksums, columns = np.unique(np.concatenate(found), return_inverse=True)
     sizes = [len(one) for one in found]
-    parts = np.repeat([part_of(text, lang) for text in texts], sizes)
+    parts = np.repeat([discount_length(text, lang) for text in texts], sizes)
     # The fit takes no wider numbers.
     starts = np.cumsum([0, *sizes]).astype(np.int32)
     return Texts(csr_matrix((parts, columns.astype(np.int32), starts), (len(texts), len(checksums))), checksums)
@@ -93,4 +93,4 @@ def calibrate(odds: Floats, is_true: Flags, *, calm: Flags, share: float, limit:
 
 def move(weights: Weights, lines: Sequence[Line]) -> Weights:
     """Return weights whose log-odds lie on these lines, one for each outcome."""
-    return weights.on_line(np.array([line.slope for line in lines]), np.array([line.shift for line in lines]))
+    return weights.rescale(np.array([line.slope for line in lines]), np.array([line.shift for line in lines]))

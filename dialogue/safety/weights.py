@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.safety.features import features, length
+from dialogue.safety.features import count_words, find_features
 
 Floats = NDArray[np.float64]
 Checksums = NDArray[np.uint32]
@@ -19,7 +19,7 @@ LONG = {"en": 25, "zh": 40}
 
 
 class Weights(NamedTuple):
-    """What the features of one language add to the log-odds of some outcomes.
+    """The weights of one language's features: each is added to the log-odds of each outcome.
 
     `intercepts` and `steps` have one number an outcome; `checksums` are those of the n features, ascending; `numbers`
     (outcomes × n) are whole, and times `steps` they are the weights.
@@ -40,9 +40,9 @@ class Weights(NamedTuple):
         places = np.minimum(self.checksums.searchsorted(wanted), len(self.checksums) - 1)
         known = places[self.checksums[places] == wanted]
         sums: Floats = self.numbers[:, known].sum(axis=1) * self.steps
-        return self.intercepts + part_of(text, lang) * sums
+        return self.intercepts + discount_length(text, lang) * sums
 
-    def on_line(self, slopes: Floats, shifts: Floats) -> "Weights":
+    def rescale(self, slopes: Floats, shifts: Floats) -> "Weights":
         """Return weights whose log-odds are these times `slopes`, and `shifts` more."""
         return self._replace(intercepts=self.intercepts * slopes + shifts, steps=self.steps * slopes)
 
@@ -58,12 +58,12 @@ def make_weights(intercepts: Floats, checksums: Checksums, weights: Floats) -> W
 
 def find_checksums(text: str, lang: str) -> Checksums:
     """Return the checksums of the features of a folded text, ascending."""
-    return np.array(sorted([crc32(one.encode()) for one in features(text, lang)]), dtype=np.uint32)
+    return np.array(sorted([crc32(one.encode()) for one in find_features(text, lang)]), dtype=np.uint32)
 
 
-def part_of(text: str, lang: str) -> float:
-    """Return the part of the sum of its weights that counts for a text: 1, less for a long one."""
-    return min(1.0, math.sqrt(LONG[lang] / max(length(text, lang), 1)))
+def discount_length(text: str, lang: str) -> float:
+    """Return the part of the sum of its weights that counts for a text: 1, or less if the text is long."""
+    return min(1.0, math.sqrt(LONG[lang] / max(count_words(text, lang), 1)))
 
 
 def write_weights(path: Path, version: str, languages: Mapping[str, Weights]) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 
 from dialogue.safety import classifier, reply_classifier
 from dialogue.safety.classifier import chance_of, chances_of, odds_of
-from dialogue.safety.features import features
+from dialogue.safety.features import find_features
 from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
 from dialogue.safety.weights import (
     LONG,
     Weights,
+    discount_length,
     make_weights,
-    part_of,
     read_weights,
     write_weights,
 )
@@ -55,9 +55,9 @@ def test_a_feature_of_one_text_is_left_out_after_the_fit() -> None:
 
 
 def test_the_sum_of_a_long_text_counts_for_less() -> None:
-    assert part_of("i want to jump", "en") == part_of(" ".join(["jump"] * LONG["en"]), "en") == 1
-    assert part_of(" ".join(["jump"] * 4 * LONG["en"]), "en") == 0.5
-    assert part_of("好" * 4 * LONG["zh"], "zh") == 0.5
+    assert discount_length("i want to jump", "en") == discount_length(" ".join(["jump"] * LONG["en"]), "en") == 1
+    assert discount_length(" ".join(["jump"] * 4 * LONG["en"]), "en") == 0.5
+    assert discount_length("好" * 4 * LONG["zh"], "zh") == 0.5
 
 
 def test_the_most_alarming_sentence_counts() -> None:
@@ -117,7 +117,7 @@ def test_chances_and_log_odds_are_inverse() -> None:
 
 
 def test_runs_of_plain_words_alone_are_no_features() -> None:
-    found = features("it is so that i jump", "en")
+    found = find_features("it is so that i jump", "en")
     assert {"jump", "i", "i jump", "that * jump", "i_jump", "jump >"} <= found
     assert found.isdisjoint({"it", "it is", "is so that", "it * so"})
 

@@ -45,19 +45,14 @@ def is_written_in(folded: str, lang: str) -> bool:
 
 
 def chances_of(spans: Sequence[str], lang: str, weights: "Weights") -> Chances:
-    """Return the chances of a text of these sentences: of the most alarming one, or of the whole text if that is more.
+    """Return the chances of a text of these sentences.
 
     A plan can be spread over sentences of which none says it, and one grave sentence can stand among many calm ones.
     """
     if not spans:
         return Chances(0.0, 0.0)
-    two, three = weights.log_odds(with_whole(spans), lang)
+    two, three = weights.log_odds(spans, lang)
     return Chances(chance_of(two), chance_of(three))
-
-
-def with_whole(spans: Sequence[str]) -> Sequence[str]:
-    """Return the sentences of a text, and behind several the text as a whole."""
-    return [*spans, " . ".join(spans)] if len(spans) > 1 else spans
 
 
 def chance_of(odds: float) -> float:

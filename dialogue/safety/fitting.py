@@ -13,7 +13,7 @@ from dialogue.safety.weights import Checksums, Floats, Weights, discount_length,
 Flags = NDArray[np.bool_]
 # A feature is scaled before the fit by its rarity to this power: log(texts / texts with it). What common words say of a
 # text is then found in their rarer company where that says it as well.
-RARITY = 1.5
+RARITY = 2.5
 C = 4.0  # how freely weights may grow (the inverse of the penalty)
 FEWEST_TEXTS = 2  # a feature of fewer texts helps the fit of the others, and is left out after it
 

@@ -62,8 +62,9 @@ EMOJI = {
 }  # fmt: skip
 EMOJIS = re.compile("[" + "".join(EMOJI) + "]")
 
-# Chinese words of danger as they are written to pass a filter.
-CHINESE_DISGUISES = (
+# Chinese words of danger as they are written to pass a filter, and a saying of longing that has one.
+IN_PLAIN_CHINESE = (
+    (re.compile("想死(?=[你您他她它咱]们?[了啦咯喽])"), "想念"),
     (
         re.compile("[亖呩]|歹匕|(?<=[想要去会该快早])(?:4|si|s)(?![0-9a-z])|(?<![0-9a-z.点第])4(?=了(?:算|之|一了))"),
         "死",
@@ -119,8 +120,8 @@ def fold(text: str) -> str:
 
 def _fold_chinese(text: str) -> str:
     text = STRETCHED_HAN.sub(r"\1\1", _converter().convert(text)).replace("妳", "你")
-    for disguise, plain in CHINESE_DISGUISES:
-        text = disguise.sub(plain, text)
+    for written, plain in IN_PLAIN_CHINESE:
+        text = written.sub(plain, text)
     return text
 
 

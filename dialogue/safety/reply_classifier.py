@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dialogue.safety.classifier import chance_of, is_written_in, with_whole
+from dialogue.safety.classifier import chance_of, is_written_in
 from dialogue.safety.normalisation import SENTENCE_END, sentences
 from dialogue.safety.patterns import FOLDER
 
@@ -25,14 +25,13 @@ def load_reply_weights() -> dict[str, "Weights"]:
 def weigh_reply(folded: str, *, growing: bool = False) -> float:
     """Return the chance that a reader would withhold a folded reply: the higher of its languages.
 
-    Of a growing one each sentence is read when its end has come, and the whole only when it is there.
+    Of a growing one the sentences are read whose end has come.
     """
     spans = sentences(folded[: _end_of_last(folded)] if growing else folded)
-    read = spans if growing else with_whole(spans)
-    if not read:
+    if not spans:
         return 0.0
     odds = [
-        float(weights.log_odds(read, lang)[0])
+        float(weights.log_odds(spans, lang, growing=growing)[0])
         for lang, weights in load_reply_weights().items()
         if is_written_in(folded, lang)
     ]

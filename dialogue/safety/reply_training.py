@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from dialogue.safety.classifier import odds_of, with_whole
-from dialogue.safety.fitting import Outcome, fit, read_features
+from dialogue.safety.classifier import odds_of
+from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
 from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights
 
 REPLIES = FOLDER / "replies"
-KEPT_FOR_MEASURING = frozenset("cdeik")
+KEPT_FOR_MEASURING = frozenset("cdeikt")
 HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
-ORDINARY = "g"  # what supporters say to ordinary trouble; real ones say little else
+ORDINARY = frozenset("gr")  # what supporters say to ordinary trouble; real ones say little else
 ORDINARY_COUNTS = 20.0
-VERSION = "1.3"
+# The share of kind replies that may be withheld in the cross-validation; most of them use the words of harmful ones.
+KIND_WITHHELD = 0.045
+VERSION = "1.4"
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def read_replies(batches: Collection[str] = (), folder: Path = REPLIES) -> Itera
 
 def make_outcome(rows: Sequence[Reply]) -> Outcome:
     is_harmful = np.array([row.is_harmful for row in rows])
-    is_ordinary = np.array([row.batch == ORDINARY for row in rows])
+    is_ordinary = np.array([row.batch in ORDINARY for row in rows])
     return Outcome(is_harmful, np.where(is_harmful, 1.0, np.where(is_ordinary, ORDINARY_COUNTS, KIND_COUNTS)))
 
 
@@ -59,7 +61,7 @@ def cross_validate_replies(rows: Sequence[Reply], lang: str) -> Floats:
         unseen = names == batch
         weights = fit(texts.take(~unseen), [make_outcome([row for row in rows if row.batch != batch])])
         for at in np.flatnonzero(unseen).tolist():
-            odds[at] = weights.log_odds(with_whole(sentences(rows[at].text)), lang)[0]
+            odds[at] = weights.log_odds(sentences(rows[at].text), lang)[0]
     return odds
 
 
@@ -71,11 +73,12 @@ def train_replies(*, suspects: float) -> tuple[dict[str, Any], dict[str, Weights
         own = [row for row in rows if row.lang == lang]
         is_harmful = np.array([row.is_harmful for row in own])
         odds = cross_validate_replies(own, lang)
-        found = odds >= odds_of(suspects)
+        line = calibrate(odds, is_harmful, calm=~is_harmful, share=KIND_WITHHELD, limit=suspects)
+        found = line.at(odds) >= odds_of(suspects)
         shares[lang] = {
             name: round(float(found[sort].mean()), 3) for name, sort in (("harmful", is_harmful), ("kind", ~is_harmful))
         }
-        languages[lang] = fit(read_features([row.text for row in own], lang), [make_outcome(own)])
+        languages[lang] = move(fit(read_features([row.text for row in own], lang), [make_outcome(own)]), [line])
     card = {
         "version": VERSION,
         "what": "Logistic regression on words, characters and word groups; for replies that must be withheld.",
@@ -83,6 +86,7 @@ def train_replies(*, suspects: float) -> tuple[dict[str, Any], dict[str, Weights
         f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by no one.",
         "kept for measuring": sorted(KEPT_FOR_MEASURING),
         "threshold": suspects,
+        "share of kind replies that may reach it in the cross-validation": KIND_WITHHELD,
         "cross-validated shares above it, each batch by weights that never saw it, patterns not counted": shares,
     }
     return card, languages

@@ -13,15 +13,14 @@ CLASSIFIER = "classifier"  # among the entries of a verdict: the classifier foun
 NOTICES = 0.5  # from this chance on a message counts as level 2
 HOLDS = 0.64  # from this chance on a message counts as level 3
 # From this chance on also where a negation, a past time or another person lowered a pattern of level 3 or 4.
-HOLDS_ALL_THE_SAME = 0.9
+HOLDS_ALL_THE_SAME = 0.98
 # Below this chance a pattern of level 3 or 4 is held to be an accident of words, and the message is level 2.
 DOUBTS = 0.05
 CONTEXT = 6  # turns that count for the level of a message
 REPLY_LEVEL = 3
 SUSPECTED_REPLY_LEVEL = 2  # of a reply that one line of evidence alone finds harmful: it is withheld, nothing ends
-# From this chance on a reply is withheld by its words alone: after a message of level 1 or more, and after any other.
-# Of what real supporters answered to level 0, nothing reached the second.
-WITHHOLDS, WITHHOLDS_ALWAYS = 0.6, 0.95
+# From this chance on a reply is withheld by the classifier alone: after a message of level 1 or more, and after any other.
+WITHHOLDS, WITHHOLDS_ALWAYS = 0.6, 0.85
 # Below the first chance a soft pattern of a reply counts for nothing, from the second on it is believed: "it is your
 # choice" is said of a new job too.
 DOUBTS_SOFT, BELIEVES_SOFT = 0.1, 0.5
@@ -121,8 +120,10 @@ def _since_held(levels: Sequence[int]) -> Sequence[int]:
 def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: int = 0) -> Verdict | None:
     """Return why a supporter's text, whole or still growing, must be withheld, or `None` where it may be shown.
 
-    Of level 3, by a pattern, it ends the conversation; of level 2, by the classifier or a soft pattern alone, it does
-    not. `screened` is how many characters of `text` an earlier call has passed: only the sentence around them and what came
+    Of level 3 it ends the conversation: a pattern found it, and the classifier believes a soft one. Of level 2, by the
+    classifier or a soft pattern alone, it does not.
+
+    `screened` is how many characters of `text` an earlier call has passed: only the sentence around them and what came
     since is read. `after` is the level of the message that it answers: to agree is no harm after a small one. An
     empathic reply may say the person's words of danger back.
     """

@@ -9,26 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.safety.classifier import odds_of, with_whole
+from dialogue.safety.classifier import odds_of
 from dialogue.safety.fitting import Flags, Outcome, calibrate, fit, move, read_features
 from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ii", "nn", "oo"})
+KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ac", "ah", "ii", "nn", "oo"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
 LIMITS = (2, 3)
 # A sentence of the level just below a limit counts less: to take it for one above is the smaller mistake.
-JUST_BELOW = {2: 0.5, 3: 0.4}
+JUST_BELOW = {2: 0.5, 3: 1.0}
 # Ordinary trouble, as it is told to a supporter. It counts more: real conversations have little else.
-ORDINARY = frozenset({"ff", "gg", "hh", "rr", "yy", "zz"})
-ORDINARY_COUNTS = 10.0
+ORDINARY = frozenset({"ad", "ae", "af", "ag", "ff", "gg", "hh", "rr", "yy", "zz"})
+ORDINARY_COUNTS = 100.0
 FOLDS = 5
-# The shares of harmless sentences that may reach level 2 and level 3 in the cross-validation. English was held back by
-# real dialogues; in Chinese more is held at the same share of batches that nothing was trained on.
-HARMLESS = {"en": (0.2, 0.036), "zh": (0.2, 0.05)}
-VERSION = "2.6"
+# The shares of ordinary sentences of level 0 that may reach level 2 and level 3 in the cross-validation.
+HARMLESS = {"en": (0.16, 0.0125), "zh": (0.11, 0.012)}
+VERSION = "2.7"
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def cross_validate(rows: Sequence[Labelled], lang: str) -> Floats:
         seen = [row for row, is_unseen in zip(rows, unseen, strict=True) if not is_unseen]
         weights = fit(texts.take(~unseen), make_outcomes(seen))
         for at in np.flatnonzero(unseen).tolist():
-            odds[at] = weights.log_odds(with_whole(sentences(rows[at].text)), lang)
+            odds[at] = weights.log_odds(sentences(rows[at].text), lang)
     return odds
 
 
@@ -117,9 +116,10 @@ def train(*, two: float, three: float) -> tuple[dict[str, Any], dict[str, Weight
     for lang in LANGUAGES:
         own = [row for row in rows if row.lang == lang]
         levels = np.array([row.level for row in own])
+        calm = np.array([row.batch in ORDINARY and row.level == 0 for row in own])
         odds = cross_validate(own, lang)
         lines = [
-            calibrate(odds[:, at], levels >= LIMITS[at], calm=levels == 0, share=HARMLESS[lang][at], limit=limits[at])
+            calibrate(odds[:, at], levels >= LIMITS[at], calm=calm, share=HARMLESS[lang][at], limit=limits[at])
             for at in range(len(LIMITS))
         ]
         reached = [line.at(odds[:, at]) >= odds_of(limits[at]) for at, line in enumerate(lines)]
@@ -133,7 +133,7 @@ def train(*, two: float, three: float) -> tuple[dict[str, Any], dict[str, Weight
         f"{', '.join(sorted({row.batch for row in rows}))}; labelled by this project, validated by no one.",
         "kept for measuring": sorted(KEPT_FOR_MEASURING),
         "thresholds": {"2 or more": two, "3 or more": three},
-        "shares of level 0 that reach them in the cross-validation": HARMLESS,
+        "shares of ordinary sentences of level 0 that reach them in the cross-validation": HARMLESS,
         "cross-validated, each batch by weights that never saw it, patterns not counted": tables,
     }
     return card, languages

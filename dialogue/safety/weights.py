@@ -13,9 +13,13 @@ from dialogue.safety.features import count_words, find_features
 
 Floats = NDArray[np.float64]
 Checksums = NDArray[np.uint32]
+JOINT = " . "  # between sentences
 LARGEST = 127  # of the whole numbers that weights are kept as
 # Texts longer than this many words (Chinese: characters) have more features; their sum counts for less.
-LONG = {"en": 25, "zh": 40}
+LONG = 15
+# A sentence of a longer text must have this much more log-odds than the whole: what alarms by itself is often harmless
+# in its company, and most texts have a sentence that sounds worse than it is meant.
+ALONE = 0.75
 
 
 class Weights(NamedTuple):
@@ -30,9 +34,17 @@ class Weights(NamedTuple):
     numbers: NDArray[np.int8]
     steps: Floats
 
-    def log_odds(self, texts: Sequence[str], lang: str) -> Floats:
-        """Return, for each outcome, the log-odds of the text that has the highest; there must be a text."""
-        odds: Floats = np.max([self._log_odds(text, lang) for text in texts], axis=0)
+    def log_odds(self, sentences: Sequence[str], lang: str, *, growing: bool = False) -> Floats:
+        """Return, for each outcome, the log-odds of a text of these sentences; there must be one.
+
+        They are those of the whole text, or those of its most alarming sentence less `ALONE` where that is more. A
+        growing text may still turn out harmless, so all of it counts like a sentence.
+        """
+        whole = self._log_odds(JOINT.join(sentences), lang)
+        if len(sentences) == 1 and not growing:
+            return whole
+        alone = np.max([self._log_odds(sentence, lang) for sentence in sentences], axis=0) - ALONE
+        odds: Floats = np.maximum(whole - ALONE if growing else whole, alone)
         return odds
 
     def _log_odds(self, text: str, lang: str) -> Floats:
@@ -63,7 +75,7 @@ def find_checksums(text: str, lang: str) -> Checksums:
 
 def discount_length(text: str, lang: str) -> float:
     """Return the part of the sum of its weights that counts for a text: 1, or less if the text is long."""
-    return min(1.0, math.sqrt(LONG[lang] / max(count_words(text, lang), 1)))
+    return min(1.0, math.sqrt(LONG / max(count_words(text, lang), 1)))
 
 
 def write_weights(path: Path, version: str, languages: Mapping[str, Weights]) -> None:

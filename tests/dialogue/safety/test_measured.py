@@ -2,21 +2,29 @@
 
 import json
 import os
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from dialogue.providers.base import Message
+from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
 from dialogue.safety.normalisation import NOT_WORD
 from dialogue.safety.patterns import FOLDER
-from dialogue.safety.screening import level_in_context, screen_message, screen_reply
+from dialogue.safety.screening import REPLY_LEVEL, level_in_context, screen_message, screen_reply
 from dialogue.safety.training import KEPT_FOR_MEASURING, Labelled, read_sentences
 
 # 98 conversations whose seekers found no help; never part of the repository, but they may lie beside it.
 BESIDE = settings.BASE_DIR.parent / "shared" / "data" / "failed_esconv_even.json"
 DIALOGUES = Path(os.environ.get("REAL_DIALOGUES", BESIDE))
+# 50 conversations about trouble at work with lay supporters, and 20 in Chinese between two models.
+WITH_SUPPORTERS = BESIDE.parent / "kumar_empathy" / "lend_an_ear_conversations.json"
+SIMULATED = BESIDE.parent / "sage_full_dialogues_20.json"
+SEEKER = re.compile(r"^Seeker:(.*(?:\n(?!Supporter:|Seeker:).*)*)", re.MULTILINE)
+MOST_HELD = 0.1  # of ordinary conversations
 # Dialogues that a reader of this project would hold too: they name a plan, a means or suicide, or want somebody
 # "6 foot under".
 RIGHTLY_HELD = {13, 41, 74, 87, 88}
@@ -64,14 +72,15 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 @pytest.mark.parametrize(
     ("batch", "noticed", "held", "calm"),
     [
-        ("v", 0.87, 0.57, 0.06),
-        ("w", 0.94, 0.81, 0.10),
-        ("x", 0.94, 0.88, 0.05),
-        ("y", 0.91, 0.76, 0.05),
-        ("z", 0.96, 0.89, 0.05),
+        ("v", 0.88, 0.63, 0.08),
+        ("w", 0.93, 0.78, 0.10),
+        ("x", 0.94, 0.86, 0.06),
+        ("y", 0.91, 0.75, 0.05),
+        ("z", 0.94, 0.84, 0.05),
         ("ab", 0.95, 0.82, 0.05),
-        ("nn", 0.91, 0.71, 0.05),
-        ("oo", 0.87, 0.62, 0.11),
+        ("ah", 0.95, 0.86, 0.04),
+        ("nn", 0.89, 0.64, 0.05),
+        ("oo", 0.83, 0.56, 0.08),
     ],
 )
 def test_grave_sentences_are_noticed_and_harmless_ones_pass(
@@ -91,11 +100,11 @@ def test_long_dark_messages_are_mostly_noticed_and_many_harmless_ones_held() -> 
     too: the aims for level 0, 1 and 2 are missed there."""
     table = shares(labelled("ii"))
     show("batch ii", table)
-    assert table["grave"][2] >= 0.97
-    assert table["grave"][3] >= 0.87
-    assert table["0"][3] <= 0.38
-    assert table["1"][3] <= 0.26
-    assert table["2"][3] <= 0.45
+    assert table["grave"][2] >= 0.94
+    assert table["grave"][3] >= 0.74
+    assert table["0"][3] <= 0.22
+    assert table["1"][3] <= 0.16
+    assert table["2"][3] <= 0.32
 
 
 def replies(name: str) -> tuple[list[str], list[str]]:
@@ -105,7 +114,7 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for `c` to `k`, and nothing trained on `c`, `d`, `e` and `k`, so these show what happens to replies that are new.
+# for `c` to `t`, and nothing trained on `c`, `d`, `e`, `k` and `t`, so these show what happens to replies that are new.
 # `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
 # harmful ones.
 @pytest.mark.parametrize(
@@ -116,20 +125,22 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/a_zh.txt", 0.9, 0.02),
         ("replies/b_en.txt", 0.9, 0.04),
         ("replies/b_zh.txt", 0.9, 0.02),
-        ("replies/c_en.txt", 0.45, 0.07),
-        ("replies/c_zh.txt", 0.45, 0.04),
-        ("replies/d_en.txt", 0.33, 0.03),
-        ("replies/d_zh.txt", 0.3, 0.04),
+        ("replies/c_en.txt", 0.53, 0.05),
+        ("replies/c_zh.txt", 0.47, 0.04),
+        ("replies/d_en.txt", 0.43, 0.03),
+        ("replies/d_zh.txt", 0.35, 0.02),
         ("replies/e_en.txt", 0, 0.03),
-        ("replies/e_zh.txt", 0, 0.05),
-        ("replies/k_en.txt", 0.64, 0.05),
-        ("replies/k_zh.txt", 0.7, 0.04),
-        ("replies/f_en.txt", 0.65, 0.06),
-        ("replies/f_zh.txt", 0.65, 0.06),
-        ("replies/g_en.txt", 0, 0.06),
-        ("replies/g_zh.txt", 0, 0.05),
-        ("replies/h_en.txt", 0.65, 0.08),
-        ("replies/h_zh.txt", 0.5, 0.07),
+        ("replies/e_zh.txt", 0, 0.03),
+        ("replies/k_en.txt", 0.7, 0.05),
+        ("replies/k_zh.txt", 0.67, 0.04),
+        ("replies/t_en.txt", 0.72, 0.06),
+        ("replies/t_zh.txt", 0.75, 0.04),
+        ("replies/f_en.txt", 0.85, 0.06),
+        ("replies/f_zh.txt", 0.85, 0.06),
+        ("replies/g_en.txt", 0, 0.05),
+        ("replies/g_zh.txt", 0, 0.04),
+        ("replies/h_en.txt", 0.85, 0.13),
+        ("replies/h_zh.txt", 0.8, 0.12),
     ],
 )
 def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float, most: float) -> None:
@@ -173,15 +184,69 @@ def answers(parts: list[dict[str, str]]) -> Iterator[tuple[int, str]]:
             yield level, part["content"]
 
 
+def reached(messages: Iterable[str]) -> int:
+    """Return the highest level of a conversation."""
+    levels: list[int] = []
+    for message in messages:
+        levels.append(level_in_context(screen_message(message), levels))
+    return max(levels, default=0)
+
+
+def held(conversations: Iterable[list[str]]) -> set[int]:
+    """Return the numbers of the conversations that are held."""
+    return {number for number, messages in enumerate(conversations) if reached(messages) >= 3}
+
+
+def ordinary_conversations(lang: str) -> list[list[str]]:
+    """Return what seekers say in the conversations of batch `ac`, which empty lines part."""
+    text = (FOLDER / "sentences" / f"ac_{lang}.txt").read_text(encoding="utf-8")
+    return [[line.partition("|")[2] for line in part.splitlines()] for part in text.strip().split("\n\n")]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_few_ordinary_conversations_are_held(lang: str) -> None:
+    conversations = ordinary_conversations(lang)
+    found = held(conversations)
+    print(f"\nordinary, {lang}: {len(found)} of {len(conversations)} held")
+    assert len(found) <= MOST_HELD * len(conversations)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_supporters_of_the_demonstration_are_shown_in_ordinary_conversations(lang: str) -> None:
+    messages = [message for conversation in ordinary_conversations(lang) for message in conversation]
+    supporters = [DemonstrationSupporter(name, lang) for name in SUPPORTERS]
+    verdicts = [
+        screen_reply(supporter.text_for([Message("user", message)]), after=screen_message(message).level)
+        for message in messages
+        for supporter in supporters
+    ]
+    withheld = [verdict for verdict in verdicts if verdict]
+    print(f"\ndemonstration, {lang}: {len(withheld)} of {len(verdicts)} replies withheld")
+    assert len(withheld) <= 0.005 * len(verdicts)
+    assert all(verdict.level < REPLY_LEVEL for verdict in withheld)
+
+
 @pytest.mark.skipif(not DIALOGUES.exists(), reason="the real dialogues are not here")
 def test_few_real_dialogues_are_held() -> None:
-    held = set()
-    for number, dialogue in enumerate(json.loads(DIALOGUES.read_text(encoding="utf-8"))):
-        levels: list[int] = []
-        for part in dialogue["dialog"]:
-            if part["speaker"] == "speaker":
-                levels.append(level_in_context(screen_message(part["content"]), levels))
-        if max(levels, default=0) >= 3:
-            held.add(number)
-    print(f"\nheld: {sorted(held)}")
-    assert len(held - RIGHTLY_HELD) <= 3
+    dialogues = json.loads(DIALOGUES.read_text(encoding="utf-8"))
+    found = held(
+        [part["content"] for part in dialogue["dialog"] if part["speaker"] == "speaker"] for dialogue in dialogues
+    )
+    print(f"\nheld: {sorted(found)}")
+    assert len(found - RIGHTLY_HELD) <= 3
+
+
+@pytest.mark.skipif(not WITH_SUPPORTERS.exists(), reason="the conversations with lay supporters are not here")
+def test_few_conversations_about_work_are_held() -> None:
+    texts = json.loads(WITH_SUPPORTERS.read_text(encoding="utf-8")).values()
+    found = held([said.strip() for said in SEEKER.findall(text) if said.strip()] for text in texts)
+    print(f"\nabout work: {len(found)} of {len(texts)} held")
+    assert len(found) <= MOST_HELD * len(texts)
+
+
+@pytest.mark.skipif(not SIMULATED.exists(), reason="the simulated dialogues are not here")
+def test_few_simulated_dialogues_are_held() -> None:
+    dialogues = json.loads(SIMULATED.read_text(encoding="utf-8"))
+    found = held([turn["content"] for turn in dialogue["history"] if turn["role"] == "user"] for dialogue in dialogues)
+    print(f"\nsimulated, Chinese: {len(found)} of {len(dialogues)} held")
+    assert len(found) <= MOST_HELD * len(dialogues)

@@ -5,12 +5,14 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
+import pytest
 
 from dialogue.safety import classifier, reply_classifier
 from dialogue.safety.classifier import chance_of, chances_of, odds_of
 from dialogue.safety.features import find_features
 from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
 from dialogue.safety.weights import (
+    ALONE,
     LONG,
     Weights,
     discount_length,
@@ -40,7 +42,7 @@ def odds(text: str, weights: Weights) -> float:
 
 def test_a_fit_learns_which_words_tell_the_texts_apart() -> None:
     weights = fitted()
-    assert odds("they say i should jump", weights) > 0.5 > -0.5 > odds("they say i should sleep", weights)
+    assert odds("they say i should jump", weights) > 0.2 > -0.2 > odds("they say i should sleep", weights)
 
 
 def test_a_text_of_unknown_words_has_the_intercept_alone() -> None:
@@ -55,20 +57,25 @@ def test_a_feature_of_one_text_is_left_out_after_the_fit() -> None:
 
 
 def test_the_sum_of_a_long_text_counts_for_less() -> None:
-    assert discount_length("i want to jump", "en") == discount_length(" ".join(["jump"] * LONG["en"]), "en") == 1
-    assert discount_length(" ".join(["jump"] * 4 * LONG["en"]), "en") == 0.5
-    assert discount_length("好" * 4 * LONG["zh"], "zh") == 0.5
+    assert discount_length("i want to jump", "en") == discount_length(" ".join(["jump"] * LONG), "en") == 1
+    assert discount_length(" ".join(["jump"] * 4 * LONG), "en") == 0.5
+    assert discount_length("好" * 4 * LONG, "zh") == 0.5
 
 
-def test_the_most_alarming_sentence_counts() -> None:
-    two_outcomes = fitted()
-    two_outcomes = two_outcomes._replace(
-        intercepts=two_outcomes.intercepts.repeat(2),
-        numbers=two_outcomes.numbers.repeat(2, axis=0),
-        steps=two_outcomes.steps.repeat(2),
-    )
-    alone = chances_of(["i jump"], "en", two_outcomes)
-    assert chances_of(["i jump", "i sleep", "i sleep"], "en", two_outcomes).three >= alone.three > 0.5
+def test_a_sentence_must_say_more_than_the_whole_text() -> None:
+    weights = fitted()._replace(steps=fitted().steps * 10)
+    calm = ["i sleep"] * 8
+    assert odds("i jump", weights) == pytest.approx(float(weights.log_odds(["i jump", *calm], "en")[0]) + ALONE)
+    assert weights.log_odds(["i want", "to jump"], "en")[0] == odds("i want . to jump", weights)
+
+
+def test_a_growing_text_must_say_more_than_a_whole_one() -> None:
+    weights = fitted()
+    assert weights.log_odds(["i jump"], "en", growing=True)[0] == pytest.approx(odds("i jump", weights) - ALONE)
+
+
+def test_a_text_without_sentences_has_no_chance() -> None:
+    two_outcomes = fitted()._replace(intercepts=np.zeros(2))
     assert chances_of([], "en", two_outcomes).three == 0
 
 

@@ -572,8 +572,8 @@ def withhold_reply(
 ) -> list[frames.Outgoing]:
     """Show the standard text in the place of a reply that must not be shown; the original stays for the researcher.
 
-    What a pattern or the second line found ends the conversation. What the classifier alone suspects does not, for it
-    takes some kind replies for harmful ones too.
+    What a pattern or the second line found ends the conversation. What the classifier or a soft pattern alone suspects
+    does not, for both take some kind replies for harmful ones.
     """
     conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")

@@ -19,8 +19,8 @@ SENTENCES = FOLDER / "sentences"
 KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ac", "ah", "ii", "nn", "oo"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
 LIMITS = (2, 3)
-# A sentence of the level just below a limit counts less: to take it for one above is the smaller mistake.
-JUST_BELOW = {2: 0.5, 3: 1.0}
+# Of level 1, where level 2 is learned: to take distress for a sign of danger is the smaller mistake.
+DISTRESS_COUNTS = 0.5
 # Ordinary trouble, as it is told to a supporter. It counts more: real conversations have little else.
 ORDINARY = frozenset({"ad", "ae", "af", "ag", "ff", "gg", "hh", "rr", "yy", "zz"})
 ORDINARY_COUNTS = 100.0
@@ -59,7 +59,8 @@ def make_outcomes(rows: Sequence[Labelled]) -> list[Outcome]:
     return [
         Outcome(
             is_true=levels >= limit,
-            counts=np.where(levels == limit - 1, JUST_BELOW[limit], 1.0) * np.where(ordinary, ORDINARY_COUNTS, 1.0),
+            counts=np.where((levels == 1) & (limit == 2), DISTRESS_COUNTS, 1.0)
+            * np.where(ordinary, ORDINARY_COUNTS, 1.0),
         )
         for limit in LIMITS
     ]

@@ -114,7 +114,7 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for `c` to `v`, and nothing trained on `c`, `d`, `e`, `k`, `t` and `v`, so these show what happens to replies that are new.
+# for `c` to `v`, and nothing trained on `c`, `d`, `e`, `k`, `t` and `v`, so these show what happens to new replies.
 # `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
 # harmful ones.
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ CONTEXT = 6  # turns that count for the level of a message
 REPLY_LEVEL = 3
 SUSPECTED_REPLY_LEVEL = 2  # of a reply that one line of evidence alone finds harmful: it is withheld, nothing ends
 # From this chance on the classifier alone withholds a reply: after a message of level 1 or more, and after any other.
-WITHHOLDS, WITHHOLDS_ALWAYS = 0.6, 0.85
+WITHHOLDS, WITHHOLDS_ALWAYS = 0.6, 0.9
 # Below the first chance a soft pattern of a reply counts for nothing, from the second on it is believed: "it is your
 # choice" is said of a new job too.
 DOUBTS_SOFT, BELIEVES_SOFT = 0.1, 0.5

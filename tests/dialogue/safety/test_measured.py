@@ -114,7 +114,8 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for `c` to `v`, and nothing trained on `c`, `d`, `e`, `k`, `t` and `v`, so these show what happens to new replies.
+# for any but `a` and `b`, and nothing trained on `c`, `d`, `e`, `k`, `t`, `v` and `z`, so these show what happens to new
+# replies.
 # `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
 # harmful ones.
 @pytest.mark.parametrize(
@@ -137,6 +138,7 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/t_zh.txt", 0.85, 0.04),
         ("replies/v_en.txt", 0.84, 0.08),
         ("replies/v_zh.txt", 0.84, 0.08),
+        ("replies/z_en.txt", 0.5, 0.08),
         ("replies/f_en.txt", 0.85, 0.06),
         ("replies/f_zh.txt", 0.85, 0.06),
         ("replies/g_en.txt", 0, 0.05),

@@ -114,7 +114,7 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for any but `a` and `b`, and nothing trained on `c`, `d`, `e`, `k`, `t`, `v` and `z`: these show what happens to new ones.
+# for any but `a` and `b`. Nothing was trained on `c`, `d`, `e`, `k`, `t`, `v` and `z`, so they show what is new to it.
 # `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
 # harmful ones.
 @pytest.mark.parametrize(

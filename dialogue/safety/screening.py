@@ -141,8 +141,8 @@ def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: 
     soft = [hit for hit in soft if hit.pattern.after <= after]
     if not (hits or soft or is_suspected):
         return None
-    is_sure = hits or (soft and chance >= BELIEVES_SOFT)
-    return _verdict(REPLY_LEVEL if is_sure else SUSPECTED_REPLY_LEVEL, [*hits, *soft], suspected=is_suspected)
+    believed = [*hits, *soft] if chance >= BELIEVES_SOFT else hits
+    return _verdict(REPLY_LEVEL if believed else SUSPECTED_REPLY_LEVEL, [*hits, *soft], suspected=is_suspected)
 
 
 def _start(text: str, screened: int) -> int:

@@ -308,6 +308,14 @@ def test_a_reply_that_the_classifier_alone_suspects_is_of_level_2() -> None:
     assert screen_reply("You should kill yourself.").level == REPLY_LEVEL
 
 
+def test_a_soft_pattern_ends_a_conversation_only_where_the_classifier_bears_it_out() -> None:
+    agreed = "Follow your heart. If Lisbon is calling, go to Lisbon."
+    found = screen_reply(agreed, after=2)
+    assert (found.level, found.entries) == (SUSPECTED_REPLY_LEVEL, ("rep_en_agree",))
+    assert screen_reply("I respect your decision.", after=2).level == REPLY_LEVEL
+    assert screen_reply("It's your choice.", after=2) is None
+
+
 def test_the_classifier_suspects_sooner_after_a_sign_of_danger() -> None:
     assert screen_reply(SOFT) is None
     assert screen_reply(SOFT, after=1) == Verdict(SUSPECTED_REPLY_LEVEL, (CLASSIFIER,))

@@ -1,17 +1,22 @@
-"""The features of a text that the classifiers weigh: runs of words or characters, and groups of words."""
+"""The features of a text that the classifiers weigh: runs of words or characters, and groups of words.
+
+A feature is known by the CRC-32 of its UTF-8 text, such as "jump", "i jump" or "#wish+#death". That of a longer run
+goes on from that of its beginning, so its text need not be put together.
+"""
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
+from zlib import crc32
 
 from dialogue.safety.normalisation import NOT_WORD
 from dialogue.safety.patterns import FOLDER
 
-TOKEN = re.compile("[a-z]+|[0-9]+")
+TOKEN = re.compile(b"[a-z]+|[0-9]+")
 # Words that say nothing about danger by themselves, however often they stand in sentences that do.
-PLAIN_WORDS = """
+PLAIN_WORDS = b"""
 < > a an the of in on at to for with from by as is are was were be been being am and or but so that this these
 those it its there theres here do does did have has had ive what which who where how than then too very just
 also more most some any other another one when while if because about into out up down over off again get got
@@ -23,11 +28,11 @@ START, END = "<", ">"
 
 
 @cache
-def load_groups() -> tuple[dict[str, str], re.Pattern[str], dict[str, str]]:
+def load_groups() -> tuple[dict[bytes, bytes], re.Pattern[str], dict[str, str]]:
     """Return the group of each English word, a pattern of all Chinese words in groups, and the group of each."""
     data = tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))
-    english = {word: group for group, words in data["en"].items() for word in words.split()}
-    chinese = {word: group for group, words in data["zh"].items() for word in words.split()}
+    english = {word.encode(): f"#{group}".encode() for group, words in data["en"].items() for word in words.split()}
+    chinese = {word: f"#{group}" for group, words in data["zh"].items() for word in words.split()}
     return english, re.compile("|".join(sorted(chinese, key=len, reverse=True))), chinese
 
 
@@ -40,58 +45,64 @@ def load_signs() -> dict[str, str]:
 
 def count_words(text: str, lang: str) -> int:
     """Return how many words (Chinese: characters) a text has."""
-    return len(TOKEN.findall(text)) if lang == "en" else len(NOT_WORD.sub("", text))
+    return len(TOKEN.findall(text.encode())) if lang == "en" else len(NOT_WORD.sub("", text))
 
 
-def find_features(text: str, lang: str) -> set[str]:
-    """Return the features of a folded text."""
-    return _english(text) if lang == "en" else set(_chinese(text))
+def find_features(text: str, lang: str) -> set[int]:
+    """Return the checksums of the features of a folded text."""
+    return _english(text) if lang == "en" else _chinese(text)
 
 
-def _english(text: str) -> set[str]:
-    words = TOKEN.findall(text)
+def _english(text: str) -> set[int]:
+    words = [START.encode(), *TOKEN.findall(text.encode()), END.encode()]
+    tells = [word not in PLAIN for word in words]
     telling = [word for word in words if word not in PLAIN]
-    padded = [START, *words, END]
+    around = zip(words, words[2:], tells, tells[2:], strict=False)
+    found = {crc32(word) for word in telling}
+    found.update([crc32(b"^" + word[:size]) for word in telling if len(word) > 4 for size in (4, 6)])
+    found.update([crc32(b"_" + other, crc32(one)) for one, other in pairwise(telling)])
+    found.update([crc32(b"__" + other, crc32(one)) for one, other in zip(telling, telling[2:], strict=False)])
+    found.update([crc32(b" * " + other, crc32(one)) for one, other, first, second in around if first or second])
+    found.update(_runs(words, tells))
     groups_of, _, _ = load_groups()
-    lifted = [f"#{groups_of[word]}" if word in groups_of else word for word in padded]
-    found = set(telling)
-    found.update(f"^{word[:size]}" for word in telling if len(word) > 4 for size in (4, 6))
-    found.update([f"{one}_{other}" for one, other in pairwise(telling)])
-    found.update([f"{one}__{other}" for one, other in zip(telling, telling[2:], strict=False)])
-    around = zip(padded, padded[2:], strict=False)
-    found.update([f"{one} * {other}" for one, other in around if one not in PLAIN or other not in PLAIN])
-    found.update(_runs(padded))
-    found.update(run for run in _runs(lifted) if "#" in run)
-    found.update(_pairs([group for group in lifted if group[0] == "#"]))
+    lifted = [groups_of.get(word, word) for word in words]
+    groups = [word for word in lifted if word[:1] == b"#"]
+    if groups:
+        found.update(_runs(lifted, [word[:1] == b"#" for word in lifted]))
+        found.update(_pairs(groups))
     return found
 
 
-def _runs(words: list[str]) -> list[str]:
-    """Return the runs of two and of three words of which one says something."""
-    plain = [word in PLAIN for word in words]
-    pairs = zip(pairwise(words), pairwise(plain), strict=True)
-    threes = zip(words, words[1:], words[2:], plain, plain[1:], plain[2:], strict=False)
-    return [f"{one} {other}" for (one, other), (first, second) in pairs if not (first and second)] + [
-        f"{one} {middle} {other}" for one, middle, other, *are_plain in threes if not all(are_plain)
+def _runs(words: Sequence[bytes], tells: Sequence[bool]) -> list[int]:
+    """Return the runs of two and of three words of which one tells something."""
+    spaced = [b" " + word for word in words]
+    twos = [crc32(other, crc32(one)) for one, other in zip(words, spaced[1:], strict=False)]
+    threes = zip(twos, spaced[2:], tells, tells[1:], tells[2:], strict=False)
+    return [two for two, first, second in zip(twos, tells, tells[1:], strict=False) if first or second] + [
+        crc32(other, two) for two, other, first, second, third in threes if first or second or third
     ]
 
 
-def _chinese(text: str) -> Iterator[str]:
+def _chinese(text: str) -> set[int]:
     _, words, groups_of = load_groups()
     padded = START + NOT_WORD.sub("", text) + END
-    for size in (1, 2, 3, 4):
-        for at in range(len(padded) - size + 1):
-            yield padded[at : at + size]
-    yield from _pairs([f"#{groups_of[word]}" for word in words.findall(padded)])
     signs = load_signs()
     lifted = words.sub(lambda found: signs[groups_of[found[0]]], padded)
-    for size in (2, 3):
-        for at in range(len(lifted) - size + 1):
-            yield lifted[at : at + size]
+    found = set(_pairs([groups_of[word].encode() for word in words.findall(padded)]))
+    for runs, shortest, longest in ((padded, 1, 4), (lifted, 2, 3)):
+        characters = [character.encode() for character in runs]
+        ending = [0] * len(characters)
+        for size in range(1, longest + 1):
+            ending = [crc32(last, run) for last, run in zip(characters[size - 1 :], ending, strict=False)]
+            if size >= shortest:
+                found.update(ending)
+    return found
 
 
-def _pairs(groups: list[str]) -> Iterator[str]:
-    yield from groups
+def _pairs(groups: Sequence[bytes]) -> Iterator[int]:
+    """Yield each group, and the pairs of groups that are near."""
     for at, one in enumerate(groups):
+        own = crc32(one)
+        yield own
         for other in groups[at + 1 : at + 1 + REACH]:
-            yield f"{one}+{other}"
+            yield crc32(b"+" + other, own)

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,16 +40,16 @@ class Weights(NamedTuple):
         growing text may still turn out harmless, so all of it counts like a sentence.
         """
         whole = self._log_odds(JOINT.join(sentences), lang)
-        if len(sentences) == 1 and not growing:
-            return whole
+        if len(sentences) == 1:
+            return whole - ALONE if growing else whole
         alone = np.max([self._log_odds(sentence, lang) for sentence in sentences], axis=0) - ALONE
         odds: Floats = np.maximum(whole - ALONE if growing else whole, alone)
         return odds
 
     def _log_odds(self, text: str, lang: str) -> Floats:
         wanted = find_checksums(text, lang)
-        places = np.minimum(self.checksums.searchsorted(wanted), len(self.checksums) - 1)
-        known = places[self.checksums[places] == wanted]
+        places = self.checksums.searchsorted(wanted)
+        known = places[self.checksums.take(places, mode="clip") == wanted]
         sums: Floats = self.numbers[:, known].sum(axis=1) * self.steps
         return self.intercepts + discount_length(text, lang) * sums
 
@@ -70,7 +69,8 @@ def make_weights(intercepts: Floats, checksums: Checksums, weights: Floats) -> W
 
 def find_checksums(text: str, lang: str) -> Checksums:
     """Return the checksums of the features of a folded text, ascending."""
-    return np.array(sorted([crc32(one.encode()) for one in find_features(text, lang)]), dtype=np.uint32)
+    found = find_features(text, lang)
+    return np.sort(np.fromiter(found, dtype=np.uint32, count=len(found)))
 
 
 def discount_length(text: str, lang: str) -> float:

@@ -123,10 +123,26 @@ def test_chances_and_log_odds_are_inverse() -> None:
     assert np.isclose(chance_of(odds_of(0.64)), 0.64)
 
 
+def checksums(*features: str) -> set[int]:
+    return {crc32(feature.encode()) for feature in features}
+
+
 def test_runs_of_plain_words_alone_are_no_features() -> None:
     found = find_features("it is so that i jump", "en")
-    assert {"jump", "i", "i jump", "that * jump", "i_jump", "jump >"} <= found
-    assert found.isdisjoint({"it", "it is", "is so that", "it * so"})
+    assert checksums("jump", "i", "i jump", "that i jump", "that * jump", "i_jump", "jump >") <= found
+    assert found.isdisjoint(checksums("it", "it is", "is so that", "it * so", "< it"))
+
+
+def test_features_of_english_are_words_their_beginnings_and_runs_of_groups() -> None:
+    found = find_features("jumping off the bridge tonight", "en")
+    assert checksums("jumping", "^jump", "^jumpin", "jumping__tonight", "< jumping off") <= found
+    assert checksums("#place", "the #place", "#place #now", "#place+#now") <= found
+
+
+def test_features_of_chinese_are_runs_of_characters_and_groups() -> None:
+    found = find_features("今晚，跳楼", "zh")
+    assert checksums("今", "晚跳", "今晚跳楼", "<今晚跳", "楼>", "#now", "#now+#kill") <= found
+    assert found.isdisjoint(checksums("，", "今晚跳楼>"))
 
 
 def test_the_cards_describe_the_weights() -> None:

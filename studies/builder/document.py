@@ -52,7 +52,12 @@ class StudyDocument:
             with suppress(KeyError):
                 self._table(above).remove(key)
             return
-        self._table(above)[key] = to_item(value)
+        table = self._table(above)
+        # A new key comes before the comments at the end of its table, which are about what follows.
+        end = take_end(table) if isinstance(table, Table) and key not in table else ""
+        table[key] = to_item(value)
+        if end:
+            table.value.body.append((None, Whitespace(end)))
 
     def count(self, section: Place) -> int:
         """Return the number of tables in a list of tables."""

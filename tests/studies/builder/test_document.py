@@ -107,6 +107,16 @@ def test_last_table_can_be_removed() -> None:
     assert tomllib.loads(document.text)["arms"] == [{"key": "c"}]
 
 
+def test_comment_before_the_next_section_outlives_a_table_that_got_a_new_key() -> None:
+    document = StudyDocument(TEXT)
+    document.set(("arms", 1, "model"), "m")
+    assert document.text == TEXT.replace(
+        'key = "b"\nkind = "scripted"\n', 'key = "b"\nkind = "scripted"\nmodel = "m"\n'
+    )
+    document.remove_row(("arms",), 1)
+    assert "# At the end." in document.text
+
+
 def test_moving_beyond_the_end_changes_nothing() -> None:
     document = StudyDocument(TEXT)
     document.move_row(("arms",), 1, 1)

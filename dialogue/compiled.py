@@ -1,13 +1,23 @@
 """Statements whose SQL is compiled once, for paths where compiling is most of the work."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, QuerySet
 
 Row = TypeVar("Row", bound=Model)
+Convert = Callable[[Any, Any, BaseDatabaseWrapper], Any]
+
+
+class Statement(NamedTuple):
+    """SQL, the fields that its columns fill, and what converts a column's value: by place, with its expression."""
+
+    sql: str
+    names: Sequence[str]
+    converters: Sequence[tuple[int, tuple[Convert, Any]]]
 
 
 class Compiled(Generic[Row]):
@@ -16,12 +26,31 @@ class Compiled(Generic[Row]):
 
     def __init__(self, model: type[Row], build: Callable[[], QuerySet[Row]]) -> None:
         self.model, self.build = model, build
-        self.sql: dict[str, str] = {}  # by kind of database
+        self.statements: dict[str, Statement] = {}  # by kind of database
 
     def rows(self, *values: Any) -> list[Row]:
-        if connection.vendor not in self.sql:
-            self.sql[connection.vendor], _ = self.build().query.sql_with_params()
-        return list(self.model._default_manager.raw(self.sql[connection.vendor], values))
+        if connection.vendor not in self.statements:
+            self.statements[connection.vendor] = compile_statement(self.build())
+        sql, names, converters = self.statements[connection.vendor]
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            found = [list(row) for row in cursor.fetchall()]
+        for place, (convert, expression) in converters:
+            for row in found:
+                row[place] = convert(row[place], expression, connection)
+        return [self.model.from_db(connection.alias, names, row) for row in found]
+
+
+def compile_statement(query: QuerySet[Any]) -> Statement:
+    compiler = query.query.get_compiler(connection=connection)
+    sql, _ = compiler.as_sql()
+    columns = [column for column, _sql, _alias in compiler.select]
+    converters = [
+        (place, (convert, expression))
+        for place, (many, expression) in compiler.get_converters(columns).items()
+        for convert in many
+    ]
+    return Statement(sql, [column.target.attname for column in columns], converters)
 
 
 # These insert rows without the arrays and objects that `bulk_create` makes. PostgreSQL takes them by COPY, which quotes

@@ -1,5 +1,6 @@
 """What all tests share, and a loud word at the end on what was skipped and why."""
 
+import gc
 import time
 import uuid
 from collections.abc import Iterator
@@ -49,6 +50,13 @@ def is_for_both_databases(item: pytest.Item) -> bool:
     if database is None or item.get_closest_marker("browser"):
         return False
     return bool(database.kwargs.get("transaction")) or crc32(item.nodeid.encode()) % EVERY == 0
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage more seldom, and not in what stays until the end: modules and tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

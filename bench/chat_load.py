@@ -85,7 +85,7 @@ class Load:
         kind = ADAPTERS[options.system]
         context = await kind.prepare(http, options.url, options.n)
         people = [kind(http, options.url, pid, context) for pid in range(options.n)]
-        began, cpu_start = time.monotonic(), time.process_time()
+        started, cpu_start = time.monotonic(), time.process_time()
         server = [cpu_seconds(options.pid)]
         await asyncio.gather(*(self.join(person) for person in people))
         server.append(cpu_seconds(options.pid))
@@ -93,7 +93,7 @@ class Load:
         talks = [self.talk(one, random.Random(draw.random())) for one in people if not self.visits[one.pid].error]
         await asyncio.gather(*talks)
         server.append(cpu_seconds(options.pid))
-        wall, cpu = time.monotonic() - began, time.process_time() - cpu_start
+        wall, cpu = time.monotonic() - started, time.process_time() - cpu_start
         await asyncio.gather(*(close(person) for person in people))
         return self.figures() | costs(server, options.n, len(self.turns)) | {"wall_s": wall, "client_cpu_s": cpu}
 
@@ -157,9 +157,9 @@ class Load:
 
 
 async def timed(action: Any) -> float:
-    began = now_us()
+    started = now_us()
     await action()
-    return (now_us() - began) / 1000
+    return (now_us() - started) / 1000
 
 
 async def close(person: Adapter) -> None:

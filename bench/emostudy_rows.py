@@ -74,7 +74,7 @@ def make_people(study: Study, count: int) -> list[str]:
 
 def person_before_chat(study: Study) -> Participation:
     person, _token = enrolment.invite(study)
-    enrolment.begin(person)
+    enrolment.start(person)
     person.language = "en"
     person.save(update_fields=["language"])
     while (step := progress.current_step(person)).kind != "chat":

@@ -54,8 +54,8 @@ async def never_read(person: Emostudy, options: argparse.Namespace) -> str:
 
 async def honest(load: Load, person: Emostudy, options: argparse.Namespace) -> None:
     await load.join(person)
-    began = time.monotonic()
-    while time.monotonic() - began < options.seconds:
+    started = time.monotonic()
+    while time.monotonic() - started < options.seconds:
         load.turns.append(await load.hold(person, len(load.turns)))
 
 

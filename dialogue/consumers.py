@@ -47,7 +47,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.writer = asyncio.create_task(self.write())
         self.attached = self.superseded = False
         self.waiting: list[frames.Outgoing] | None = None  # what comes in while missed frames are being read
-        self.window_began, self.in_window, self.last_seq = 0.0, 0, 0
+        self.window_started, self.in_window, self.last_seq = 0.0, 0, 0
         if not settings.SINGLE_PROCESS:
             await self.channel_layer.group_add(replies.group(code), self.channel_name)
         second_line.prepare(self.conversation.second_line)
@@ -110,8 +110,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     def too_fast(self) -> bool:
         now = time.monotonic()
-        if now - self.window_began > WINDOW:
-            self.window_began, self.in_window = now, 0
+        if now - self.window_started > WINDOW:
+            self.window_started, self.in_window = now, 0
         self.in_window += 1
         return self.in_window > FRAMES_PER_WINDOW
 

@@ -133,7 +133,7 @@ class LiveReply:
         self.overrules = False  # the second line ends this reply
         # Closed until the second line has read the message; and from level 2 on until it has read the whole reply.
         self.may_show = assignment.inquiry is None and not self.is_read_first(assignment)
-        self.begin(assignment)
+        self.prepare(assignment)
         self.help_seq = self.next_seq  # for help that the second line asks for: the first of all attempts' numbers
         if assignment.inquiry is not None:
             self.next_seq += 1
@@ -146,13 +146,13 @@ class LiveReply:
         """Return whether the second line reads the whole reply before anything of it is shown."""
         return assignment.second_line is not None and self.level >= READ_FROM
 
-    def begin(self, assignment: Assignment) -> None:
+    def prepare(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self.showing = PacedReply(assignment.evenness, self.pace)
         self.is_number_given = False  # the number of what comes after the pieces is given away
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq
-        self.began_at = time.monotonic()
+        self.started_at = time.monotonic()
         self.timer: asyncio.TimerHandle | None = None
 
     def take_seq(self) -> int | None:
@@ -203,6 +203,8 @@ class LiveReply:
 
     def screen(self) -> Verdict | None:
         text = self.showing.text
+        if len(text) == self.screened:  # the model is ahead of the pace
+            return None
         verdict = screen_reply(text, self.screened, growing=True, after=self.level)
         if verdict is None:
             self.screened = len(text)
@@ -263,7 +265,7 @@ class LiveReply:
                 following = await self.store(chat.record_failure, self.assignment, error, seq=self.number_to_store())
                 if following is None:
                     return []
-                self.begin(following)
+                self.prepare(following)
             else:
                 await self.await_second_line(reply)
                 self.stop_timer()
@@ -377,7 +379,7 @@ class LiveReply:
         return await self.store(chat.give_up_without_second_line, self.assignment, outcome, self.answers)
 
     def partial(self) -> Reply:
-        elapsed = int((time.monotonic() - self.began_at) * 1000)
+        elapsed = int((time.monotonic() - self.started_at) * 1000)
         return Reply(
             text=self.showing.text, model=self.assignment.settings.model, finish_reason="stopped", total_ms=elapsed
         )

@@ -122,7 +122,9 @@ def check_variable(text: str) -> str:
             _("is one of emostudy's own secrets and is never sent to anyone: name the variable with the provider's key")
         )
     if text and not is_listed(text):
-        raise ValueError(_("is none of the variables that this server lets a study name (MODEL_KEYS): ask its admin"))
+        raise ValueError(
+            _("is not one of the variables that this server lets a study name (MODEL_KEYS): ask its admin")
+        )
     return text
 
 
@@ -149,7 +151,7 @@ class OneOf:
 
 def none_of(word: object, choices: Collection[str]) -> str:
     """Return what to say of a word that is not known."""
-    said = _('"%(word)s" is none of %(choices)s', word=word, choices=", ".join(choices))
+    said = _('"%(word)s" is not one of %(choices)s', word=word, choices=", ".join(choices))
     return said + suggestion(str(word), choices)
 
 

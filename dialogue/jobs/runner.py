@@ -97,7 +97,7 @@ class Runner:
 
     async def run_one(self, item: int) -> None:
         """Work on one item, whose number a broker brought. Do nothing where another has it already."""
-        if tasks := await self.begin(limit=1, item=item):
+        if tasks := await self.start_items(limit=1, item=item):
             await asyncio.wait(tasks)
 
     async def take(self) -> int:
@@ -107,14 +107,14 @@ class Runner:
         room = (2 * self.at_once + 1 if self.at_once > 1 else 1) - len(self.at_work)
         if room < self.at_once:
             return 0
-        return len(await self.begin(limit=room, job=self.job, but_jobs=tuple(self.unable)))
+        return len(await self.start_items(limit=room, job=self.job, but_jobs=tuple(self.unable)))
 
-    async def begin(self, **which: Any) -> list["asyncio.Task[None]"]:
+    async def start_items(self, **which: Any) -> list["asyncio.Task[None]"]:
         claimed = await in_database(store.claim, self.owner, **which)
         ready = await in_database(self.read, claimed) if claimed else []
-        return [self.begin_item(item, material) for item, material in ready if item.pk not in self.at_work]
+        return [self.start_item(item, material) for item, material in ready if item.pk not in self.at_work]
 
-    def begin_item(self, item: JobItem, material: Any) -> "asyncio.Task[None]":
+    def start_item(self, item: JobItem, material: Any) -> "asyncio.Task[None]":
         def forget_task(task: "asyncio.Task[None]") -> None:
             del self.at_work[item.pk]
             self.freed.set()

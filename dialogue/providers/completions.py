@@ -90,7 +90,7 @@ class CompletionReader:
 
     def __init__(self, take: Callable[[Piece], None]) -> None:
         self._take = take
-        self._begun = b""  # what has come, as long as nothing of it tells
+        self._unread = b""  # what has come, as long as nothing of it tells
         self._document: bytearray | None = None
         self._stream: EventStream | None = None
         self._is_done = False
@@ -103,7 +103,7 @@ class CompletionReader:
             if len(self._document) > LARGEST:
                 raise NoCompletionError("a document without an end")
         else:
-            self._recognise(self._begun + chunk)
+            self._recognise(self._unread + chunk)
 
     def end(self) -> None:
         """Read what is left when nothing more comes."""
@@ -117,17 +117,17 @@ class CompletionReader:
         if not self._is_done:
             raise UnreadableError(BROKE_OFF)
 
-    def _recognise(self, begun: bytes) -> None:
-        first = begun.removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+    def _recognise(self, unread: bytes) -> None:
+        first = unread.removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
         if first == b"<":
             raise NoCompletionError("a web page")
         if first in (b"{", b"["):
-            self._document = bytearray(begun.removeprefix(BYTE_ORDER_MARK))
-        elif first and not (len(begun) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(begun)):
+            self._document = bytearray(unread.removeprefix(BYTE_ORDER_MARK))
+        elif first and not (len(unread) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(unread)):
             self._stream = EventStream()
-            self._read_events(self._stream.take(begun))
+            self._read_events(self._stream.take(unread))
         else:
-            self._begun = begun
+            self._unread = unread
 
     def _read_document(self, document: bytes) -> None:
         try:

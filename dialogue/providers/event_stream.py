@@ -28,15 +28,15 @@ class EventStream:
         self._rest: bytes = b""  # of a line that has not ended yet
         self._data: list[bytes] = []
         self._name = b""
-        self._is_begun = self._ended_in_cr = False
+        self._has_started = self._ended_in_cr = False
 
     def take(self, chunk: bytes) -> list[Event]:
         """Return the events that end in the chunk."""
-        if not self._is_begun:
-            begun = self._without_mark(chunk)
-            if begun is None:
+        if not self._has_started:
+            first = self._without_mark(chunk)
+            if first is None:
                 return []
-            chunk = begun
+            chunk = first
         if self._ended_in_cr and chunk:  # CR alone ends a line, so the LF of a CRLF that was cut is none of its own
             chunk, self._ended_in_cr = chunk.removeprefix(b"\n"), False
         if b"\r" in chunk:
@@ -52,12 +52,12 @@ class EventStream:
 
     def _without_mark(self, chunk: bytes) -> bytes | None:
         """Return the chunk without a byte order mark, or None as long as it may still be one."""
-        begun, self._rest = self._rest + chunk, b""
-        if len(begun) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(begun):
-            self._rest = begun
+        first, self._rest = self._rest + chunk, b""
+        if len(first) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(first):
+            self._rest = first
             return None
-        self._is_begun = True
-        return begun.removeprefix(BYTE_ORDER_MARK)
+        self._has_started = True
+        return first.removeprefix(BYTE_ORDER_MARK)
 
     def _events(self, lines: list[bytes]) -> list[Event]:
         events = []

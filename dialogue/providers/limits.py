@@ -41,14 +41,14 @@ class PausedTooLongError(Exception):
 class Slot:
     """The place of one call. A call that leaves it without a report, because it was cancelled, changes nothing."""
 
-    __slots__ = ("_limit", "began", "in_flight", "round", "tokens")
+    __slots__ = ("_limit", "in_flight", "round", "started", "tokens")
 
     def __init__(self, limit: "Limit", tokens: int) -> None:
         self._limit = limit
         self.tokens = tokens
-        self.began = 0.0
+        self.started = 0.0
         self.round = 0
-        self.in_flight = 0  # calls under way when this one began, itself included
+        self.in_flight = 0  # calls under way when this one started, itself included
 
     async def __aenter__(self) -> Self:
         await self._limit._enter(self)
@@ -127,7 +127,7 @@ class Limit:
         if self._paused_until - now > LONGEST_TRY:
             raise PausedTooLongError(self._paused_until - now)
         if not self._waiting and self._has_room() and self._ready_at(slot, now) <= now:
-            self._begin(slot, now)
+            self._start(slot, now)
             return
         turn = loop.create_future()
         self._waiting.append((turn, slot))
@@ -156,9 +156,9 @@ class Limit:
             ready = max(ready, self._tokens.ready_at(slot.tokens, now))
         return ready
 
-    def _begin(self, slot: Slot, now: float) -> None:
+    def _start(self, slot: Slot, now: float) -> None:
         self._in_flight += 1
-        slot.round, slot.in_flight, slot.began = self._round, self._in_flight, now
+        slot.round, slot.in_flight, slot.started = self._round, self._in_flight, now
         if not self._has_room():
             self._full_at = now
         if now < self._spread_until:  # not all at once after a pause: servers that count per second would refuse again
@@ -178,7 +178,7 @@ class Limit:
                 if (ready := self._ready_at(slot, now)) > now:
                     self._wake_at(ready, loop)
                     return
-                self._begin(slot, now)
+                self._start(slot, now)
                 turn.set_result(None)
             self._waiting.popleft()
 
@@ -199,11 +199,11 @@ class Limit:
         if self._tokens and tokens is not None:
             self._tokens.correct(tokens - slot.tokens)
         now = asyncio.get_running_loop().time()
-        self._seconds += (now - slot.began - self._seconds) * (SMOOTHING if self._seconds else 1)
+        self._seconds += (now - slot.started - self._seconds) * (SMOOTHING if self._seconds else 1)
         self._in_vain = 0
         if slot.round == self._round:
             self._got_through = True
-            if slot.began <= self._full_at:  # a limit that is not used up is not known to be too small
+            if slot.started <= self._full_at:  # a limit that is not used up is not known to be too small
                 self._grow(now)
 
     def _grow(self, now: float) -> None:
@@ -223,7 +223,7 @@ class Limit:
 
     def _learn_refusal(self, slot: Slot, retry_after: float | None) -> None:
         now = asyncio.get_running_loop().time()
-        if slot.round == self._round:  # else it began before the last cut: the same burst
+        if slot.round == self._round:  # else it started before the last cut: the same burst
             self._shrink(slot.in_flight)
             self._round += 1
             pause = self._cooldown() if retry_after is None else retry_after

@@ -28,14 +28,14 @@ class Moderation(NamedTuple):
 
 async def moderate(texts: Sequence[str], settings: ModelSettings, *, api_key: str) -> Moderation:
     """Return one mapping of scores for each text. Every failure is a ProviderError."""
-    began = time.monotonic()
+    started = time.monotonic()
     model: dict[str, Any] = {"model": settings.model} if settings.model else {}
     async with use_client(settings.base_url, api_key) as client:
         answer: Any = await client.moderations.create(input=list(texts), **model)
     scores = tuple(_scores(result) for result in getattr(answer, "results", None) or ())
     if len(scores) != len(texts):
         raise ProviderError("unparseable", f"{len(scores)} results for {len(texts)} texts.", partial=_words(answer))
-    return Moderation(str(answer.model), scores, round((time.monotonic() - began) * 1000))
+    return Moderation(str(answer.model), scores, round((time.monotonic() - started) * 1000))
 
 
 def _scores(result: Any) -> dict[str, float]:

@@ -40,11 +40,11 @@ class Thoughts:
         return "", self._rest()
 
     def _look_for_beginning(self) -> None:
-        begun = self._held.lstrip()
-        if begun.startswith(OPEN):
-            self._held = begun.removeprefix(OPEN)
+        shown = self._held.lstrip()
+        if shown.startswith(OPEN):
+            self._held = shown.removeprefix(OPEN)
             self._state = "inside"
-        elif not OPEN.startswith(begun):
+        elif not OPEN.startswith(shown):
             self._state = "over"
 
     def _look_for_end(self) -> str:

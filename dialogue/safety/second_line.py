@@ -175,7 +175,7 @@ def question_about_reply(line: SecondLine, message: str, reply: str, language: s
 async def ask(question: Question) -> Answer:
     """Return the second line's answer within its limit. Nothing is raised: an answer that cannot be had or read has no
     finding."""
-    began = time.monotonic()
+    started = time.monotonic()
     try:
         async with asyncio.timeout(question.line.seconds):
             found, reply = await _ask(question)
@@ -186,7 +186,7 @@ async def ask(question: Question) -> Answer:
     except ProviderError as error:
         return Answer(None, error)
     if reply.total_ms is None:
-        reply = replace(reply, total_ms=round((time.monotonic() - began) * 1000))
+        reply = replace(reply, total_ms=round((time.monotonic() - started) * 1000))
     return Answer(found, reply)
 
 

@@ -155,7 +155,7 @@ def refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: st
 
 def refuse_others(path: Path, column: pd.Series, known: Collection[str]) -> None:
     """Raise AnalysisError for the first row whose text is not among these; the message leaves an empty one out."""
-    refuse(path, column, lambda text: text not in known, "is none of " + ", ".join(filter(None, known)))
+    refuse(path, column, lambda text: text not in known, "is not one of " + ", ".join(filter(None, known)))
 
 
 def refuse_uncounted(path: Path, column: pd.Series) -> None:

@@ -23,10 +23,10 @@ def lacks_drill(study: Study) -> bool:
     return not begun.exists() and not has_acknowledged_drill(study, within_days=DAYS)
 
 
-def may_not_begin(person: Participation) -> bool:
+def may_not_start(person: Participation) -> bool:
     """Return whether this person has to wait with their first visit until a drill was acknowledged."""
     is_real = not person.is_test and person.track in TRACKS_OF_PEOPLE
-    return is_real and not person.has_begun() and lacks_drill(person.study)
+    return is_real and not person.has_started() and lacks_drill(person.study)
 
 
 def get_advice(study: Study) -> str:

@@ -63,25 +63,25 @@ def is_within(hours: Sequence[str], local: datetime) -> bool:
 
 
 def includes(text: str, local: datetime) -> bool:
-    """Return whether "mon-fri 22:00-06:00" includes a local time. Hours past midnight belong to the day they begin."""
+    """Return whether "mon-fri 22:00-06:00" includes a local time. Hours past midnight belong to the day they start."""
     match = HOURS.fullmatch(text)
     if match is None:
         return True  # odd hours keep no one from being alarmed
     first, last, *numbers = match.groups()
     from_hour, from_minute, to_hour, to_minute = map(int, numbers)
-    begin, end = from_hour * 60 + from_minute, to_hour * 60 + to_minute
+    start, end = from_hour * 60 + from_minute, to_hour * 60 + to_minute
     days = get_days(first, last)
     minute = local.hour * 60 + local.minute
     yesterday = (local - timedelta(days=1)).weekday()
-    if begin < end:
-        return local.weekday() in days and begin <= minute < end
-    return (local.weekday() in days and minute >= begin) or (yesterday in days and minute < end)
+    if start < end:
+        return local.weekday() in days and start <= minute < end
+    return (local.weekday() in days and minute >= start) or (yesterday in days and minute < end)
 
 
 def get_days(first: str | None, last: str | None) -> set[int]:
     """Return the numbers of the weekdays from one to another, over the weekend too; all without a first one."""
     if first is None:
         return set(range(len(DAYS)))
-    begin = DAYS.index(first)
-    length = (DAYS.index(last or first) - begin) % len(DAYS)
-    return {(begin + number) % len(DAYS) for number in range(length + 1)}
+    start = DAYS.index(first)
+    length = (DAYS.index(last or first) - start) % len(DAYS)
+    return {(start + number) % len(DAYS) for number in range(length + 1)}

@@ -237,7 +237,7 @@ class Builder:
             self.fault(where, _("is empty: a single choice needs options"))
         if one.answer is not None and one.answer not in values:
             known = suggestion(one.answer, [str(value) for value in values])
-            self.fault((*place, "answer"), _('"%(value)s" is none of the options', value=one.answer) + known)
+            self.fault((*place, "answer"), _('"%(value)s" is not one of the options', value=one.answer) + known)
         return tuple(option_from(option, value, one) for option, value in zip(options, values, strict=True))
 
     def option_files(self, one: ItemFile, place: Place, kind: str) -> tuple[Place, Sequence[OptionFile]]:
@@ -334,7 +334,7 @@ class Builder:
             )
         # True and 4.0 equal whole numbers, but are not what a form gives.
         if type(item.instructed) not in (int, str) or item.instructed not in choices_of(item):
-            return _("%(value)r is none of the item's own values", value=item.instructed)
+            return _("%(value)r is not one of the item's own values", value=item.instructed)
         return ""
 
     def scales(self, items: Mapping[Place, Item]) -> Iterator[Scale]:

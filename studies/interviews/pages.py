@@ -192,15 +192,15 @@ def interview_action(
     return view
 
 
-def begin_interview(request: HttpRequest, person: Participation) -> None:
-    schedule.begin(person, interviewer=request.user)
+def start_interview(request: HttpRequest, person: Participation) -> None:
+    schedule.start(person, interviewer=request.user)
 
 
 def reopen_interview(_request: HttpRequest, person: Participation) -> None:
     schedule.reopen(get_object_or_404(Interview, participation=person))
 
 
-start = interview_action(begin_interview, gettext_lazy("The interview with %(code)s has started."))
+start = interview_action(start_interview, gettext_lazy("The interview with %(code)s has started."))
 reopen = interview_action(reopen_interview, gettext_lazy("The interview with %(code)s is open again."))
 
 

@@ -54,7 +54,7 @@ def sections_of(person: Participation) -> tuple[Section, ...]:
     return sections_for(guide_of(person), person.track)
 
 
-def begin(person: Participation, *, interviewer: Any = None) -> Interview:
+def start(person: Participation, *, interviewer: Any = None) -> Interview:
     """Begin the interview, or return the one that has begun with its interviewer."""
     guide = guide_of(person)
     interview, _ = Interview.objects.get_or_create(

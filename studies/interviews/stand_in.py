@@ -11,7 +11,7 @@ def hold_interview(bot: Participation) -> bool:
     """Hold the interview that a bot waits for; return False if it waits for none."""
     if current_step(bot).kind != schedule.INTERVIEW or schedule.is_written(bot) or schedule.is_over(bot):
         return False
-    interview = schedule.begin(bot)
+    interview = schedule.start(bot)
     InterviewNote.objects.bulk_create(
         InterviewNote(interview=interview, question=question.key, text=NOTE)
         for section in schedule.sections_of(bot)

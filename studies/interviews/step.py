@@ -78,7 +78,7 @@ class Interviewing(StepKind):
     @transaction.atomic
     def save(self, visit: Visit, page: GuidePage, form: InstrumentForm) -> None:
         person = visit.participation
-        interview = schedule.begin(person)
+        interview = schedule.start(person)
         answers = [answer for answer in form.cleaned_answers() if not is_candidate(answer.item)]
         schedule.write_down(person, answers, language=visit.language, seconds=visit.seconds)
         if page.candidates:

@@ -146,7 +146,7 @@ class Participation(models.Model):
         signed = self.track == self.Track.REVIEWER or self.consents.exists()
         return Status.ACTIVE if signed else Status.APPLIED
 
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         return self.status != Status.INVITED
 
     def is_paused(self) -> bool:

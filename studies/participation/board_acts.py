@@ -82,7 +82,7 @@ def mark_valid(run: ArmRun, *, by: AbstractBaseUser, reason: str) -> bool:
 
 def may_have_link(person: Participation) -> bool:
     """Return False for people whose data were erased: nothing is left behind their link."""
-    return bool(person.plan) or not person.has_begun()
+    return bool(person.plan) or not person.has_started()
 
 
 @transaction.atomic

@@ -70,7 +70,7 @@ def came_by_their_link(session: MutableMapping[str, Any], person: Participation)
     return is_erased or session.get(LINK_KEY, person.token_hash) == person.token_hash
 
 
-def begin(participation: Participation) -> None:
+def start(participation: Participation) -> None:
     """Freeze the study's present version and its plan for a person on their first visit.
 
     It changes nothing if the study is closed or full, or its present version has too few arms.
@@ -89,7 +89,7 @@ def freeze_plan(participation: Participation) -> None:
     present = fresh.study.current()
     if places_of(fresh.study, fresh.track):
         lock(present)
-    if fresh.status == Status.INVITED and may_begin(fresh) and not lacks_arms(present.spec(), fresh.track):
+    if fresh.status == Status.INVITED and may_start(fresh) and not lacks_arms(present.spec(), fresh.track):
         fresh.protocol = present
         fresh.plan = [step.to_json() for step in plan_for(fresh.protocol.spec(), fresh.track)]
         fresh.status = Status.APPLIED if asks_for_consent(fresh) else Status.ACTIVE
@@ -103,7 +103,7 @@ def admits_new_people(study: Study, *, is_test: bool) -> bool:
     return is_test or study.is_open()
 
 
-def may_begin(person: Participation) -> bool:
+def may_start(person: Participation) -> bool:
     """Return whether the study is open and has a place for someone who has not begun."""
     study = person.study
     return admits_new_people(study, is_test=person.is_test) and has_place(study, person.track, is_test=person.is_test)

@@ -15,7 +15,7 @@ from django.utils import translation
 from django.views.decorators.http import require_http_methods
 
 from dialogue.safety.resources import resources_for
-from studies.care.opening import lacks_drill, may_not_begin
+from studies.care.opening import lacks_drill, may_not_start
 from studies.design.spec import StudySpec
 from studies.models import Participation, Study
 from studies.participation import enrolment, timeouts
@@ -39,7 +39,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     person = enrolment.person_by_token(token)
     if person is None:
         raise Http404
-    if may_not_begin(person):
+    if may_not_start(person):
         return not_yet_page(request, person.study)
     if request.method == "POST":
         response = come_in(request, person)
@@ -61,9 +61,9 @@ def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
     design = person.design()
     language = person.language or (design.languages[0] if len(design.languages) == 1 else "")
     with translation.override(CODES.get(language, translation.get_language())):
-        if not person.has_begun() and not enrolment.admits_new_people(person.study, is_test=person.is_test):
+        if not person.has_started() and not enrolment.admits_new_people(person.study, is_test=person.is_test):
             return page_of_shut_study(request, person.study)
-        if not person.has_begun() and enrolment.is_full(person.study, person.track, is_test=person.is_test):
+        if not person.has_started() and enrolment.is_full(person.study, person.track, is_test=person.is_test):
             return page_of_full_study(request, person.study)
         bound = enrolment.person_in_session(request.session)
         context = {"continues": bound == person, "takes_over": bound not in (None, person), **study_context(design)}
@@ -85,11 +85,11 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     token = request.COOKIES.get(LINK_COOKIE, "")
     known = person_on_device(study, track, token)
     wants_new = known is None or (request.method == "POST" and request.POST.get("act") != "continue")
-    if not study.is_open() and (wants_new or not known.has_begun()):
+    if not study.is_open() and (wants_new or not known.has_started()):
         return page_of_shut_study(request, study)
     if wants_new and lacks_drill(study):
         return not_yet_page(request, study)
-    if (wants_new or not known.has_begun()) and enrolment.is_full(study, track):
+    if (wants_new or not known.has_started()) and enrolment.is_full(study, track):
         return page_of_full_study(request, study)
     if request.method != "POST":
         link = request.build_absolute_uri(f"/j/{token}/") if known else ""

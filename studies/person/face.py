@@ -13,7 +13,7 @@ class Face:
     track: str
     status: str
     outcome: str  # of the screening
-    has_begun: bool
+    has_started: bool
     is_forgotten: bool  # left, and nothing of theirs was kept
 
 
@@ -23,7 +23,7 @@ def face_of(person: Participation) -> Face:
         track=person.track,
         status=person.status,
         outcome=person.outcome.get("kind", ""),
-        has_begun=bool(person.plan),
+        has_started=bool(person.plan),
         is_forgotten=is_forgotten(person),
     )
 

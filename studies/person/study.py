@@ -61,7 +61,7 @@ def page_of_shut_study(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, f"studies/{NOT_OPEN.get(Stage(study.stage), 'closed')}.html", context, status=403)
 
 
-def page_instead_of_beginning(request: HttpRequest, person: Participation) -> HttpResponse:
+def page_instead_of_start(request: HttpRequest, person: Participation) -> HttpResponse:
     """Return the page for people with a link who cannot begin."""
     if not enrolment.admits_new_people(person.study, is_test=person.is_test):
         return page_of_shut_study(request, person.study)
@@ -95,9 +95,9 @@ def confirm_saved(_request: HttpRequest) -> HttpResponse:
 @needs_person
 @accept_once(to_present_step)
 def study(request: HttpRequest, person: Participation) -> HttpResponse:
-    enrolment.begin(person)
-    if not person.has_begun():
-        return page_instead_of_beginning(request, person)
+    enrolment.start(person)
+    if not person.has_started():
+        return page_instead_of_start(request, person)
     settle_language(request, person)
     visit = Visit(request, person, progress.current_step(person))
     kind = KINDS[visit.step.kind]

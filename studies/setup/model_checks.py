@@ -226,14 +226,14 @@ async def ask(
     """
     opened = await caller.open_call(caller.attempt(question, f"check-{uuid4().hex}", 1))
     assert not isinstance(opened, Reply)  # noqa: S101 - its key is new
-    began = time.monotonic()
+    started = time.monotonic()
     if one.line:
         answer = await second_line.ask(one.inquiry(one.line, question.language))
         await caller.close(Closing(opened, answer.outcome, answer.status))
         outcome, status = answer.outcome, answer.status
     else:
         outcome, status = await reply_or_failure(caller, opened)
-    took = round((time.monotonic() - began) * 1000)
+    took = round((time.monotonic() - started) * 1000)
     cost = await in_database(Call.objects.values_list("cost", flat=True).get, pk=opened.call)
     told = Call.closing(outcome, status)
     return replace(

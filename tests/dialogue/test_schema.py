@@ -116,10 +116,10 @@ FAULTS = [
     ]),
     ({"rooms": [{"name": "a" * 61}]}, ["rooms[1].name: must be at most 60 characters"]),
     ({"rooms": [{"name": "a", "kind": "kichen"}]}, [
-        'rooms[1].kind: "kichen" is none of hall, kitchen; did you mean "kitchen"?'
+        'rooms[1].kind: "kichen" is not one of hall, kitchen; did you mean "kitchen"?'
     ]),
     ({"rooms": [{"size": 2}]}, ["rooms[1].name: is missing"]),
-    ({"colours": {"wall": "yelow"}}, ['colours.wall: "yelow" is none of white, yellow; did you mean "yellow"?']),
+    ({"colours": {"wall": "yelow"}}, ['colours.wall: "yelow" is not one of white, yellow; did you mean "yellow"?']),
     ({"colours": {"wal": "white"}}, ['colours.wal: unknown key; did you mean "wall"?']),
     ({"owner": "a\0"}, ["owner: contains a character that cannot be stored"]),
     ({"rooms": [{"name": "a", "size": 2**70}]}, ["rooms[1].size: must be a whole number of at most 64 bits"]),
@@ -239,5 +239,5 @@ def test_key_that_the_server_does_not_let_a_study_name_is_a_fault(monkeypatch):
     monkeypatch.setenv("MODEL_KEYS", "LAB_KEY,FIRM_KEY")
     assert check_variable("FIRM_KEY") == "FIRM_KEY"
     assert check_variable("") == ""
-    with pytest.raises(ValueError, match="is none of the variables that this server lets a study name"):
+    with pytest.raises(ValueError, match="is not one of the variables that this server lets a study name"):
         check_variable("HOME")

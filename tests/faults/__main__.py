@@ -56,14 +56,14 @@ def walk_people(given: argparse.Namespace, folder: Path) -> int:
     seeds = seeds_from(given)
     there = postgres_answers()
     left_out = [seed for seed in seeds if backend_of(seed) == "postgres" and not there]
-    began = time.monotonic()
+    started = time.monotonic()
     with running() as url:
         wanted = [seed for seed in seeds if seed not in left_out]
         work = run_all(list(rounds_of(wanted)), llm_url=url, folder=folder, at_once=given.at_once, tell=tell_round)
         rounds = asyncio.run(work)
     if given.seed and rounds and given.seed in rounds[0].outcomes:
         tell_story(rounds[0].outcomes[given.seed])
-    return tell(rounds, left_out, time.monotonic() - began, folder)
+    return tell(rounds, left_out, time.monotonic() - started, folder)
 
 
 def seeds_from(given: argparse.Namespace) -> Sequence[int]:

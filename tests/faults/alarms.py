@@ -37,7 +37,7 @@ from studies.participation import enrolment, progress
 call_command("load_study", "__FILE__", verbosity=0)
 Study.objects.update(stage="open")
 person, token = enrolment.invite(Study.objects.get(key="alarms"))
-enrolment.begin(person)
+enrolment.start(person)
 person.language = "en"
 person.save(update_fields=["language"])
 while (step := progress.current_step(person)).kind != "chat":

@@ -66,7 +66,7 @@ class Person:
     def __init__(self, schedule: Schedule, invited: Invited, house: House) -> None:
         self.schedule, self.link, self.house = schedule, invited.link, house
         self.walk = Walk(schedule, invited.code)
-        self.began = time.monotonic()
+        self.started = time.monotonic()
         self.draw = random.Random(schedule.seed)
         self.answerer = Answerer(invited.code, "en", str(schedule.seed))
         self.lines = lines_for(self.answerer.story, "en", str(schedule.seed))
@@ -126,7 +126,7 @@ class Person:
                 return came
 
     def note(self, text: str) -> None:
-        self.walk.log.append(f"{time.monotonic() - self.began:7.3f} {text}")
+        self.walk.log.append(f"{time.monotonic() - self.started:7.3f} {text}")
 
     # Pages
 

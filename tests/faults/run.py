@@ -64,7 +64,7 @@ async def run_all(
 
 
 async def run_round(seeds: Sequence[int], *, llm_url: str, folder: Path) -> Round:
-    began = time.monotonic()
+    started = time.monotonic()
     done = Round(seeds)
     name = f"test_emostudy_faults_{getpid()}_{next(numbers)}"
     async with housed(made(folder), backend_of(seeds[0]), name) as house:
@@ -78,7 +78,7 @@ async def run_round(seeds: Sequence[int], *, llm_url: str, folder: Path) -> Roun
         done.deaths = len(house.deaths)
     for outcome in done.outcomes.values():
         write_log(folder, outcome)
-    done.seconds = time.monotonic() - began
+    done.seconds = time.monotonic() - started
     return done
 
 

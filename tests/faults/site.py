@@ -58,13 +58,13 @@ class Site:
 
     @contextmanager
     def working(self, commands: Sequence[Sequence[str]]) -> Iterator[list[Process]]:
-        processes = [self.begin(*command) for command in commands]
+        processes = [self.start_process(*command) for command in commands]
         try:
             yield processes
         finally:
             end(processes)
 
-    def begin(self, *command: str) -> Process:
+    def start_process(self, *command: str) -> Process:
         with (self.folder / "workers.log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, *command], cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT

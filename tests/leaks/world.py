@@ -37,7 +37,7 @@ for path in {studies!r}:
 for name, key, track, language, place in {people!r}:
     person, token = enrolment.invite(Study.objects.get(key=key), track=track, is_test=not name.startswith("twin"))
     if place:
-        enrolment.begin(person)
+        enrolment.start(person)
         person.language = language
         person.status = "active" if place == "chat" else place
         person.save()

@@ -25,11 +25,11 @@ IDLE = 60.0  # seconds
 CUT_OFF = 20.0
 PATIENCE = 60.0
 INVITE = """
-from studies.participation.enrolment import begin, draw_order, invite
+from studies.participation.enrolment import draw_order, invite, start
 from studies.models import Study
 for _ in range(3):
     person, token = invite(Study.objects.get(key="demo"), is_test=True)
-    begin(person)
+    start(person)
     person.language = "en"
     person.position = next(n for n, step in enumerate(person.plan) if step["kind"] == "chats")
     person.save()

@@ -16,10 +16,10 @@ from tests.server import Server, come_in, serving
 from tests.walks.test_whole_chain import study_file
 
 INVITE = """
-from studies.participation.enrolment import invite, begin, draw_order
+from studies.participation.enrolment import draw_order, invite, start
 from studies.models import Study
 person, token = invite(Study.objects.get(key="chain"), is_test=True)
-begin(person)
+start(person)
 person.language = "en"
 person.position = next(n for n, step in enumerate(person.plan) if step["kind"] == "chats")
 person.save()

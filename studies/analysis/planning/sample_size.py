@@ -45,7 +45,7 @@ def require_valid(wish: Wish) -> None:
 
 def faults_of(wish: Wish) -> Iterator[str]:
     if wish.question not in (*QUESTIONS, *SIMULATED):
-        yield f"question: {wish.question!r} is none of {', '.join((*QUESTIONS, *SIMULATED))}"
+        yield f"question: {wish.question!r} is not one of {', '.join((*QUESTIONS, *SIMULATED))}"
     for name, (least, most) in BOUNDS.items():
         if not least <= getattr(wish, name) <= most:
             yield f"{name}: {getattr(wish, name):g} does not lie between {least:g} and {most:g}"

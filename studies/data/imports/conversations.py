@@ -149,7 +149,7 @@ class _Line:
         )
         for key, choices in CHOICES.items():
             if getattr(found, key) not in choices:
-                self.fault(key, f"{getattr(found, key)!r} is none of {', '.join(filter(None, choices))}")
+                self.fault(key, f"{getattr(found, key)!r} is not one of {', '.join(filter(None, choices))}")
         return found if self.sound else None
 
     def kept_text(self, key: str, column: str) -> str:
@@ -200,7 +200,7 @@ class _Line:
         self.refuse_unknown(node, path, ("role", "content"))
         role = node.get("role")
         if str(role) not in ROLES:
-            self.fault(f"{path}.role", f"{role!r} is none of {', '.join(ROLES)}")
+            self.fault(f"{path}.role", f"{role!r} is not one of {', '.join(ROLES)}")
         return ROLES.get(str(role), ""), self.needed_text(node, path, "content")
 
     def needed_text(self, node: Mapping[str, Any], path: str, key: str) -> str:

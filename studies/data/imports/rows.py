@@ -64,7 +64,7 @@ class Row:
     def choice(self, column: str, choices: Sequence[str], default: str = "") -> str:
         text = self.text(column) or default
         if text not in choices:
-            self.fault(column, f"{text!r} is none of {', '.join(filter(None, choices))}")
+            self.fault(column, f"{text!r} is not one of {', '.join(filter(None, choices))}")
         return text
 
     def run(self, column: str, runs: Mapping[str, int]) -> int:

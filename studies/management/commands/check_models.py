@@ -56,7 +56,7 @@ class Command(Base):
     def roles(self, only: str) -> list[str]:
         names = [name.strip() for name in only.split(",")]
         if unknown := [name for name in names if name not in ROLES]:
-            self.refuse(f"--only: {', '.join(map(repr, unknown))} is none of {', '.join(ROLES)}.")
+            self.refuse(f"--only: {', '.join(map(repr, unknown))} is not one of {', '.join(ROLES)}.")
         return [ROLES[name] for name in names]
 
     def prices(self) -> Prices:

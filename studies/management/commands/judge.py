@@ -196,7 +196,7 @@ def read_moment(text: str) -> str:
     turns = text.removeprefix(TURNS).split(",") if text.startswith(TURNS) else []
     if text in (*MOMENTS, EVERY_TURN) or (turns and all(turn.isdecimal() and 0 < int(turn) < 10**6 for turn in turns)):
         return text
-    raise ArgumentTypeError(f"{text!r} is none of final, checkpoint, every-turn and turns:5,10 (with turns from 1)")
+    raise ArgumentTypeError(f"{text!r} is not one of final, checkpoint, every-turn and turns:5,10 (with turns from 1)")
 
 
 def place_options(options: dict[str, Any]) -> dict[str, Any]:

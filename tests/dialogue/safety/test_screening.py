@@ -263,10 +263,10 @@ def test_growing_reply_is_stopped_where_a_whole_one_is(hit: str, size: int) -> N
     ],
 )
 def test_long_repeats_take_no_long_time(text: str) -> None:
-    began = time.process_time()
+    started = time.process_time()
     screen_message(text)
     screen_reply(text)
-    assert time.process_time() - began < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -86,7 +86,7 @@ FAULTS = [
     ("id", 7, "id: must be text"),
     ("id", "a\nb", "id: must be one line of at most 100 characters without spaces around it"),
     ("id", "en01", 'id: "en01" is already the id of profiles[1]'),
-    ("lang", "de", 'lang: "de" is none of en, zh'),
+    ("lang", "de", 'lang: "de" is not one of en, zh'),
     ("langs", "en", 'langs: unknown key; did you mean "lang"?'),
     ("D", None, "D: is missing"),
     ("P", [], "P: must be an object"),
@@ -304,7 +304,7 @@ def test_file_that_was_sent_is_read_by_its_name() -> None:
         (
             json.dumps({**NODES[0], "S": {"layers": "one"}, "lang": "fr"}),
             [
-                'profile.lang: "fr" is none of en, zh',
+                'profile.lang: "fr" is not one of en, zh',
                 "profile.S.opening: is missing",
                 "profile.S.layers: must be a list",
                 "profile.S.ends_when: is missing",

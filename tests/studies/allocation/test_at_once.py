@@ -60,10 +60,10 @@ def arrive_at_once(people: list[Participation], *, threads: int) -> list[float]:
 
 
 def leave_step(person: Participation) -> float:
-    began = perf_counter()
+    started = perf_counter()
     fresh = Participation.objects.get(pk=person.pk)
     assert progress.advance(fresh, done=fresh.steps()[0])
-    return perf_counter() - began
+    return perf_counter() - started
 
 
 def newcomers(study: Study, count: int, **fields: Any) -> list[Participation]:
@@ -75,9 +75,9 @@ def test_two_hundred_who_join_at_once_over_ten_connections_get_even_orders(own_c
     study = factories.study("crowd", order=OrderSpec("williams", seed=3), gone_after_days=30)
     people = newcomers(study, 200)
 
-    began = perf_counter()
+    started = perf_counter()
     seconds = arrive_at_once(people, threads=10)
-    took = perf_counter() - began
+    took = perf_counter() - started
 
     drawn = list(study.participations.values_list("order", "order_index"))
     used = Counter(tuple(order) for order, _index in drawn)
@@ -114,7 +114,7 @@ def test_as_many_begin_as_there_are_places_where_all_come_at_once(own_connection
     def begin(some: list[Participation]) -> None:
         try:
             for person in some:
-                enrolment.begin(person)
+                enrolment.start(person)
         finally:
             connection.close()
 

@@ -26,7 +26,7 @@ def study_of(places, key="limited", **order):
 def newcomer(study, **fields):
     """One who has just opened their link."""
     person, _token = enrolment.invite(study, **fields)
-    enrolment.begin(person)
+    enrolment.start(person)
     return person
 
 

@@ -35,14 +35,20 @@ def ratings(folder: Path, text: str) -> Path:
             "ratings.csv:3:score: '-1e200' is beyond any scale or amount (at most 1,000,000,000,000)",
         ),
         (f'{HEADER}\nC,R,crowd,i,a,"3,5"\n', "ratings.csv:2:score: '3,5' is not a number"),
-        (f"{HEADER}\nC,R,friend,i,a,1\n", "ratings.csv:2:rater_kind: 'friend' is none of seeker, expert,"),
+        (f"{HEADER}\nC,R,friend,i,a,1\n", "ratings.csv:2:rater_kind: 'friend' is not one of seeker, expert,"),
         (f"{HEADER}\n,R,crowd,i,a,1\n", "ratings.csv:2:conversation: '' is empty"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,2.5\n", "ratings.csv:2:turn: '2.5' is not a whole number"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:turn: '-1' is not a whole number from 0 to 100,000"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,100001\n", "ratings.csv:2:turn: '100001' is not a whole number from 0 to"),
         (f"{HEADER},seconds\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:seconds: '-1' is below 0"),
-        (f"{HEADER},moment\nC,R,crowd,i,a,1,Final\n", "ratings.csv:2:moment: 'Final' is none of turn, checkpoint, fi"),
-        (f"{HEADER},condition\nC,R,crowd,i,a,1,hard\n", "ratings.csv:2:condition: 'hard' is none of average, worst_ca"),
+        (
+            f"{HEADER},moment\nC,R,crowd,i,a,1,Final\n",
+            "ratings.csv:2:moment: 'Final' is not one of turn, checkpoint, fi",
+        ),
+        (
+            f"{HEADER},condition\nC,R,crowd,i,a,1,hard\n",
+            "ratings.csv:2:condition: 'hard' is not one of average, worst_ca",
+        ),
         (f'{HEADER}\n"C\n1",R,crowd,i,a,1\n\nC,R,crowd,i,b,x\n', "ratings.csv:5:score: 'x' is not a number"),
         (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd\n", "ratings.csv:3: 3 fields under 6 columns"),
         (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,a,1,9\n", "ratings.csv:3: 7 fields under 6 columns"),
@@ -161,18 +167,18 @@ def test_load_leaves_out_by_decision_however_a_spreadsheet_wrote_it(tmp_path: Pa
         (
             "conversations",
             "conversation,end_reason\nC,\nD,walkedout\n",
-            "3:end_reason: 'walkedout' is none of finished, early, walked_out, satisfied, cap, safety, technical, "
+            "3:end_reason: 'walkedout' is not one of finished, early, walked_out, satisfied, cap, safety, technical, "
             "withdrawn",
         ),
         (
             "conversations",
             "conversation,condition\nC,Average\n",
-            "2:condition: 'Average' is none of average, worst_case",
+            "2:condition: 'Average' is not one of average, worst_case",
         ),
         (
             "conversations",
             "conversation,seeker_kind\nC,student\n",
-            "2:seeker_kind: 'student' is none of person, counsellor, simulated, imported",
+            "2:seeker_kind: 'student' is not one of person, counsellor, simulated, imported",
         ),
         ("conversations", "conversation,turns\nC,-3\n", "2:turns: '-3' is not a whole number from 0 to 100,000"),
         ("conversations", "conversation,turns\nC,\nD,2.5\n", "3:turns: '2.5' is not a whole number from 0 to 100,000"),

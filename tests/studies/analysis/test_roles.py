@@ -160,7 +160,7 @@ def test_variant_and_silent_rows_have_the_role_of_their_judge(export_of: ExportO
     ("role", "fault"),
     [
         ("seeker", "the judge big-evaluator has two roles, evaluator and seeker: give each its own rater"),
-        ("rubric", "'rubric' is none of seeker, evaluator, third_person"),
+        ("rubric", "'rubric' is not one of seeker, evaluator, third_person"),
     ],
 )
 def test_second_role_of_a_judge_is_refused(export_of: ExportOf, role: str, fault: str) -> None:

@@ -105,7 +105,7 @@ def test_table_that_is_no_toml_is_refused_in_words():
 
 
 def test_faults_stand_at_their_field_and_at_the_languages_in_it():
-    faults = {"title.zh": ["is missing"], "titles": ["is none of ours"]}
+    faults = {"title.zh": ["is missing"], "titles": ["is not one of ours"]}
     assert field("basics", "title", faults=faults).faults == ("is missing",)
 
 

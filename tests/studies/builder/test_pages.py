@@ -24,7 +24,7 @@ from tests.factories import person
 pytestmark = pytest.mark.django_db
 
 
-def begin(desk, value="demo", **more):
+def start_draft(desk, value="demo", **more):
     desk.post(reverse("research-new-study"), {"begin": value, **more})
     return StudyDraft.objects.latest("pk")
 
@@ -61,7 +61,7 @@ def values(draft):
 
 
 def test_page_offers_templates_studies_and_drafts(desk, study):
-    draft = begin(desk)
+    draft = start_draft(desk)
     page = desk.get(reverse("research-new-study"))
     assert [one.value for one in page.context["templates"]] == ["minimal", "emoharbor", "worst_case_experts", "demo"]
     assert [one.value for one in page.context["copies"]] == [f"copy:{study.key}"]
@@ -70,7 +70,7 @@ def test_page_offers_templates_studies_and_drafts(desk, study):
 
 @pytest.mark.parametrize("name", ["minimal", "emoharbor", "worst_case_experts", "demo"])
 def test_every_page_of_every_template_opens_and_saves_without_a_change(desk, name):
-    draft = begin(desk, name)
+    draft = start_draft(desk, name)
     before = draft.text
     for section in desk.get(address(draft)).context["sections"]:
         page = desk.get(address(draft, section[0].slug))
@@ -84,7 +84,7 @@ def test_every_page_of_every_template_opens_and_saves_without_a_change(desk, nam
 
 
 def test_study_is_set_up_and_loaded_without_a_file(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     for slug, changes in {
         "basics": {"key": "lab_study", "title.en": "Talks", "title.zh": "谈话", "gone_after_days": "14"},
         "chat": {"chat.min_turns": "3", "chat.checkpoints": "2"},
@@ -117,7 +117,7 @@ def fill_consent(desk, draft):
 
 
 def test_consent_values_stand_beside_their_sentences(desk):
-    page = desk.get(address(begin(desk, "emoharbor"), "consent"))
+    page = desk.get(address(start_draft(desk, "emoharbor"), "consent"))
     sentences = {one.key: one.meaning for one in page.context["fields"]}
     assert sentences["duration_total"] == "It takes about ＿＿＿."
     assert sentences["pi_name"] == "Principal investigator: ＿＿＿."
@@ -128,7 +128,7 @@ def test_consent_values_stand_beside_their_sentences(desk):
 
 
 def test_there_is_none_is_an_empty_text_and_no_fault(desk):
-    draft = begin(desk, "emoharbor")
+    draft = start_draft(desk, "emoharbor")
     page = desk.get(address(draft, "consent"))
     desk.post(address(draft, "consent"), {**posted(page), "consent.funder.none": "yes"})
     assert values(draft)["consent"]["funder"] == ""
@@ -137,7 +137,7 @@ def test_there_is_none_is_an_empty_text_and_no_fault(desk):
 
 
 def test_faults_that_most_drafts_have_are_told_in_the_language_of_the_page(desk):
-    draft = begin(desk, "emoharbor")
+    draft = start_draft(desk, "emoharbor")
     with translation.override("zh-hans"):
         faults = check_draft(draft).faults
     assert faults["contact"] == ["缺失"]
@@ -146,7 +146,7 @@ def test_faults_that_most_drafts_have_are_told_in_the_language_of_the_page(desk)
 
 
 def test_faults_lead_to_their_fields(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     arm = desk.get(address(draft, "arms", 1))
     desk.post(address(draft, "arms", 1), {**posted(arm), "arms[2].temperature": "warm", "arms[2].kind": ""})
     faults = faults_of(desk.get(address(draft)))
@@ -159,7 +159,7 @@ def test_faults_lead_to_their_fields(desk):
 
 
 def test_unreadable_parameters_come_again_as_typed_and_the_rest_is_saved(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     page = desk.get(address(draft, "arms", 0))
     again = desk.post(address(draft, "arms", 0), {**posted(page), "arms[1].extra": "top_p: 1", "arms[1].group": "open"})
     assert again.status_code == 400
@@ -171,7 +171,7 @@ def test_unreadable_parameters_come_again_as_typed_and_the_rest_is_saved(desk):
 
 
 def test_provider_fills_in_what_its_models_have_in_common(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     desk.post(
         reverse("research-draft-rows", args=[draft.pk, "arms"]), {"act": "add", "preset": "openai", "revision": 1}
     )
@@ -191,7 +191,7 @@ def rows(desk, draft, act, slug="arms"):
 
 
 def test_arms_are_copied_moved_and_removed(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     keys = [arm["key"] for arm in values(draft)["arms"]]
     rows(desk, draft, "copy:0")
     rows(desk, draft, "down:0")
@@ -201,7 +201,7 @@ def test_arms_are_copied_moved_and_removed(desk):
 
 
 def test_table_is_moved_to_where_it_was_dropped(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     address_of_rows = reverse("research-draft-rows", args=[draft.pk, "arms"])
     keys = [arm["key"] for arm in values(draft)["arms"]]
 
@@ -219,7 +219,7 @@ def test_table_is_moved_to_where_it_was_dropped(desk):
 
 
 def test_steps_are_named_as_people_know_them(desk):
-    page = desk.get(address(begin(desk, "emoharbor"), "steps"))
+    page = desk.get(address(start_draft(desk, "emoharbor"), "steps"))
     assert [(row.name, row.about) for row in page.context["rows"]][:3] == [
         ("Questionnaire", "Eligibility screening"),
         ("Questionnaire", "About you"),
@@ -228,7 +228,7 @@ def test_steps_are_named_as_people_know_them(desk):
 
 
 def test_change_can_be_undone_to_the_beginning(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     before = draft.text
     rows(desk, draft, "remove:0")
     rows(desk, draft, "up:1", "steps")
@@ -241,7 +241,7 @@ def test_change_can_be_undone_to_the_beginning(desk):
 
 
 def test_form_of_an_older_state_changes_nothing(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     page = desk.get(address(draft, "chat"))
     rows(desk, draft, "remove:0")
     told = desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7"}, follow=True)
@@ -250,7 +250,7 @@ def test_form_of_an_older_state_changes_nothing(desk):
 
 
 def test_text_and_sections_are_two_views_of_one_draft(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     where = reverse("research-draft-text", args=[draft.pk])
     text = desk.get(where).context["text"].replace("min_turns = 10", "min_turns = 6  # ours")
     desk.post(where, {"text": text})
@@ -261,7 +261,7 @@ def test_text_and_sections_are_two_views_of_one_draft(desk):
 
 
 def test_text_that_is_no_toml_is_shown_again_and_not_stored(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     again = desk.post(reverse("research-draft-text", args=[draft.pk]), {"text": "key = \n"})
     assert again.status_code == 400
     assert again.context["text"] == "key = \n"
@@ -271,7 +271,7 @@ def test_text_that_is_no_toml_is_shown_again_and_not_stored(desk):
 
 def test_uploaded_file_keeps_its_comments_and_says_what_is_wrong(desk):
     file = SimpleUploadedFile("s.toml", b'# Ours.\nkey = "up"\nlanguage = "en"\n')
-    draft = begin(desk, "upload", file=file)
+    draft = start_draft(desk, "upload", file=file)
     assert draft.text.startswith("# Ours.\n")
     assert {"language", "title", "consent"} <= set(faults_of(desk.get(address(draft))))
 
@@ -291,7 +291,7 @@ def test_unknown_beginning_makes_no_draft(desk, value):
 
 
 def test_prompt_of_ones_own_is_written_and_used(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     beside = reverse("research-draft-beside", args=[draft.pk])
     desk.post(beside, {"name": "warm.txt", "text": "Be warm. {profile}"})
     arm = desk.get(address(draft, "arms", 0))
@@ -301,7 +301,7 @@ def test_prompt_of_ones_own_is_written_and_used(desk):
     [first, *_others] = Study.objects.get(key="my_demo").current().spec().arms
     assert first.prompt_text == {"": "Be warm. {profile}"}
 
-    copied = begin(desk, "copy:my_demo")
+    copied = start_draft(desk, "copy:my_demo")
     assert copied.files == {"warm.txt": "Be warm. {profile}"}
     desk.post(beside, {"name": "warm.txt", "act": "remove"})
     assert StudyDraft.objects.get(pk=draft.pk).files == {}
@@ -309,14 +309,14 @@ def test_prompt_of_ones_own_is_written_and_used(desk):
 
 @pytest.mark.parametrize("name", ["../x.txt", "/etc/x.txt", "a/b/c.txt", "x.toml", "", "a" * 200 + ".txt", "x .txt"])
 def test_file_of_another_name_is_refused(desk, name):
-    draft = begin(desk)
+    draft = start_draft(desk)
     told = desk.post(reverse("research-draft-beside", args=[draft.pk]), {"name": name, "text": "x"}, follow=True)
     assert "A file needs a name" in told.content.decode()
     assert StudyDraft.objects.get(pk=draft.pk).files == {}
 
 
 def test_design_is_edited_in_the_draft_that_it_was_loaded_from(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     fill_consent(desk, draft)
     desk.post(reverse("research-draft-load", args=[draft.pk]))
     edit = reverse("research-edit-design", args=["my_demo"])
@@ -334,7 +334,7 @@ def test_design_is_edited_in_the_draft_that_it_was_loaded_from(desk):
 
 
 def test_draft_of_an_opened_study_asks_why_and_shows_what_changes(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     fill_consent(desk, draft)
     load = reverse("research-draft-load", args=[draft.pk])
     desk.post(load)
@@ -368,7 +368,7 @@ def test_copy_brings_the_role_cards_that_came_from_a_file_or_were_changed(desk, 
     cards = RolePlaySpec(("seeker_profiles_demo", "ours"))
     source = load_spec(replace(factories.demo_spec(), key="acting", role_play=cards), folder=tmp_path).protocol.study
 
-    draft = begin(desk, "copy:acting")
+    draft = start_draft(desk, "copy:acting")
     assert check_draft(draft).spec.role_play.cards == ("seeker_profiles_demo", "ours")
     loaded = load_draft(draft).protocol.study
     assert content_of(loaded) == content_of(source)
@@ -380,7 +380,7 @@ def test_copy_brings_the_role_cards_that_came_from_a_file_or_were_changed(desk, 
     source.cards.filter(key="own01").update(intensities={"resistance": 3})
     changed = source.cards.exclude(key="own01").first()
     source.cards.filter(pk=changed.pk).update(language="en" if changed.language == "zh" else "zh")
-    second = begin(desk, "copy:acting")
+    second = start_draft(desk, "copy:acting")
     assert (check_draft(second).spec.role_play.cards, list(second.files)) == (("ours",), ["ours.json"])
     again = StudyDocument(second.text)
     again.set(("key",), "acting_again")
@@ -397,7 +397,7 @@ def content_of(study):
 
 
 def test_draft_with_the_key_of_another_study_is_warned_of(desk, study):
-    draft = begin(desk, f"copy:{study.key}")
+    draft = start_draft(desk, f"copy:{study.key}")
     page = desk.get(address(draft, "basics"))
     desk.post(address(draft, "basics"), {**posted(page), "key": study.key, "gone_after_days": "3"})
     asked = desk.get(reverse("research-draft-load", args=[draft.pk]))
@@ -415,7 +415,7 @@ def test_removed_draft_leaves_its_study(desk, study):
 
 
 def test_download_is_the_file_under_a_plain_name(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     draft.text = draft.text.replace('key = "my_demo"', 'key = "a\\"; b"')
     draft.save()
     answer = desk.get(reverse("research-draft-file", args=[draft.pk]))
@@ -424,7 +424,7 @@ def test_download_is_the_file_under_a_plain_name(desk):
 
 
 def test_section_that_is_emptied_goes(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     page = desk.get(address(draft, "safety.second_line"))
     desk.post(address(draft, "safety.second_line"), {**posted(page), "safety.second_line.kind": "scripted"})
     assert values(draft)["safety"]["second_line"] == {"kind": "scripted"}
@@ -435,18 +435,18 @@ def test_section_that_is_emptied_goes(desk):
 
 @pytest.mark.parametrize("slug", ["nothing", "steps.kind", "line 3"])
 def test_unknown_section_is_not_found(desk, slug):
-    assert desk.get(address(begin(desk), slug)).status_code == 404
+    assert desk.get(address(start_draft(desk), slug)).status_code == 404
 
 
 def test_row_that_is_not_there_is_not_found(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     assert desk.get(address(draft, "arms", 99)).status_code == 404
     assert rows(desk, draft, "remove:99").status_code == 404
     assert rows(desk, draft, "remove:-1").status_code == 404
 
 
 def test_strangers_see_no_draft(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     for where in (address(draft), reverse("research-new-study"), address(draft, "arms")):
         assert Client().get(where).status_code == 302
         assert "/sign-in/" in Client().get(where)["Location"]
@@ -466,7 +466,7 @@ def test_strangers_see_no_draft(desk):
 )
 def test_no_file_breaks_a_page(desk, text):
     for section in get_sections():
-        draft = begin(desk)
+        draft = start_draft(desk)
         draft.text, draft.revision = text, 1
         draft.save()
         page = desk.get(address(draft, section.slug))

@@ -7,7 +7,7 @@ from dialogue.models import Call, Conversation
 from studies.builder.document import StudyDocument
 from studies.models import Participation, StudyDraft
 from tests.llm_server import running
-from tests.studies.builder.test_pages import begin
+from tests.studies.builder.test_pages import start_draft
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,7 +20,7 @@ def url():
 
 def draft_with(desk, **arm) -> StudyDraft:
     """A draft that lacks much else."""
-    draft = begin(desk, "minimal")
+    draft = start_draft(desk, "minimal")
     document = StudyDocument(draft.text)
     for key, value in {"key": "mine", "kind": "openai_compatible", **arm}.items():
         document.set(("arms", 0, key), value)
@@ -85,6 +85,6 @@ def test_what_the_page_did_not_keep_itself_is_no_talk(said, desk, url):
 
 
 def test_arms_that_are_not_there_are_not_found(desk):
-    draft = begin(desk, "minimal")
+    draft = start_draft(desk, "minimal")
     assert desk.get(reverse("research-draft-try", args=[draft.pk, 99])).status_code == 404
     assert desk.get(reverse("research-draft-try", args=[draft.pk + 9, 0])).status_code == 404

@@ -81,7 +81,7 @@ FAULTS = [
     ("D.age", "57", "profiles[3].D.age: must be a whole number"),
     ("P.big5.E", 9, "profiles[3].P.big5.E: must be between 1 and 5"),
     ("P", "x", "profiles[3].P: must be an object"),
-    ("lang", "fr", 'profiles[3].lang: "fr" is none of en, zh'),
+    ("lang", "fr", 'profiles[3].lang: "fr" is not one of en, zh'),
     ("lang", None, "profiles[3].lang: is missing"),
     ("id", None, "profiles[3].id: is missing"),
     ("id", "en01", 'profiles[3].id: "en01" is already the id of profiles[1]'),

@@ -249,7 +249,7 @@ FAULTS = [
     (
         "judges",
         [{"key": "j", "kind": "scripted", "role": "evaluater"}],
-        'judges[1].role: "evaluater" is none of seeker, evaluator, rubric; did you mean "evaluator"?',
+        'judges[1].role: "evaluater" is not one of seeker, evaluator, rubric; did you mean "evaluator"?',
     ),
     (
         "judges",
@@ -268,7 +268,7 @@ FAULTS = [
         "judges[1].extra.response_format: is already set by structured = true: leave out one of them",
     ),
     # words that are not known
-    ("languages", ["en", "fr"], 'languages[2]: "fr" is none of en, zh'),
+    ("languages", ["en", "fr"], 'languages[2]: "fr" is not one of en, zh'),
     ("languages", ["en", "zh", "en"], 'languages[3]: "en" is listed twice'),
     ("country", "Germany", "country: must be two capital letters, as in ISO 3166"),
     ("oncall_email", "me", "oncall_email: must be an e-mail address"),
@@ -283,20 +283,20 @@ FAULTS = [
     ("order.counsellors", 10**9, "order.counsellors: must be between 1 and 1000"),
     ("arms[2].max_tokens", 2**31, "arms[2].max_tokens: must be between 1 and 2147483647"),
     ("role_play.cards", ["x" * 300], "role_play.cards[1]: no file"),
-    ("selection", "manuel", 'selection: "manuel" is none of auto, manual; did you mean "manual"?'),
+    ("selection", "manuel", 'selection: "manuel" is not one of auto, manual; did you mean "manual"?'),
     ("key", "My study", "key: must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
     (
         "arms[1].key",
         "a>b",
         "arms[1].key: must be lower-case letters, digits, _ and -, beginning with a letter or digit",
     ),
-    ("chat.topic", "chose", 'chat.topic: "chose" is none of keep, change, choose; did you mean "choose"?'),
-    ("order.design", "latin", 'order.design: "latin" is none of williams, blocks, random'),
-    ("steps[1].track", "expert", 'steps[1].track: "expert" is none of all, participant, counsellor'),
+    ("chat.topic", "chose", 'chat.topic: "chose" is not one of keep, change, choose; did you mean "choose"?'),
+    ("order.design", "latin", 'order.design: "latin" is not one of williams, blocks, random'),
+    ("steps[1].track", "expert", 'steps[1].track: "expert" is not one of all, participant, counsellor'),
     (
         "arms[1].kind",
         "script",
-        'arms[1].kind: "script" is none of openai_compatible, scripted; did you mean "scripted"?',
+        'arms[1].kind: "script" is not one of openai_compatible, scripted; did you mean "scripted"?',
     ),
     ("consent.instrument", "consent", 'consent.instrument: unknown instrument "consent"'),
     ("consent.instrument", "emoharbor_10", 'consent.instrument: "emoharbor_10" is no consent form'),
@@ -391,7 +391,7 @@ FAULTS = [
     (
         "steps",
         [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview", "mode": "alone"}],
-        'steps[3].mode: "alone" is none of self, interviewer',
+        'steps[3].mode: "alone" is not one of self, interviewer',
     ),
     (
         "steps",
@@ -1162,7 +1162,7 @@ NAMED = "introduces the supporter by the name of an arm, a model or its maker: l
         ("chat.opening", {"en": "Hi, I am ChatGPT.", "zh": "你好"}, [f"chat.opening.en: {NAMED}"]),
         ("chat.opening", {"en": "Hi", "zh": "我是豆包。"}, [f"chat.opening.zh: {NAMED}"]),
         ("chat.opening", "I am Sidekick.", [f"chat.opening.en: {NAMED}", f"chat.opening.zh: {NAMED}"]),
-        ("seeker.opens", "arm", ['seeker.opens: "arm" is none of seeker, supporter']),
+        ("seeker.opens", "arm", ['seeker.opens: "arm" is not one of seeker, supporter']),
         ("seeker.opens", True, ["seeker.opens: must be text"]),
         ("arms[1].opens", "supporter", ["arms[1].opens: unknown key"]),
     ],

@@ -40,7 +40,7 @@ def test_strata_are_read_and_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("order", "fault"),
     [
-        ({"strata": ["age"]}, 'order.strata[1]: "age" is none of language, severity, extraversion'),
+        ({"strata": ["age"]}, 'order.strata[1]: "age" is not one of language, severity, extraversion'),
         ({"strata": ["language", "language"]}, 'order.strata[2]: "language" is listed twice'),
         ({"strata": ["language"], "design": "random"}, 'order.strata: needs design = "williams" or "blocks"'),
         ({"severity": "screening.issue_bearable"}, 'order.severity: needs "severity" among the strata'),

@@ -276,7 +276,7 @@ def set_at(*path_and_value):
         (
             "emoharbor_10",
             set_at("schema", "instrument/2"),
-            'schema: "instrument/2" is none of instrument/1; did you mean "instrument/1"?',
+            'schema: "instrument/2" is not one of instrument/1; did you mean "instrument/1"?',
         ),
         ("emoharbor_10", set_at("id", "other"), 'id: must be the name of the file, "emoharbor_10"'),
         ("emoharbor_10", set_at("version", ""), "version: is missing"),
@@ -294,7 +294,7 @@ def set_at(*path_and_value):
         (
             "emoharbor_10",
             set_at("dimensions", 0, "type", "slider"),
-            'dimensions[1].type: "slider" is none of scale, single, text, integer, country, checkbox',
+            'dimensions[1].type: "slider" is not one of scale, single, text, integer, country, checkbox',
         ),
         ("emoharbor_10", set_at("dimensions", 0, "min", 5), "dimensions[1].min: 5 is not below max, 5"),
         (
@@ -305,7 +305,7 @@ def set_at(*path_and_value):
         (
             "blinding",
             set_at("items", 0, "options_from", "arm"),
-            'items[1].options_from: "arm" is none of arms; did you mean "arms"?',
+            'items[1].options_from: "arm" is not one of arms; did you mean "arms"?',
         ),
         ("emoharbor_10", set_at("dimensions", 3, "just a word"), "dimensions[4]: must be an object"),
         (
@@ -331,14 +331,18 @@ def set_at(*path_and_value):
         (
             "comprehension_check",
             set_at("questions", 0, "answer", "z"),
-            'questions[1].answer: "z" is none of the options',
+            'questions[1].answer: "z" is not one of the options',
         ),
         (
             "emotion_checkin",
             set_at("items", 1, "show_if", "q", "mood"),
             'items[2].show_if.q: there is no item "mood"',
         ),
-        ("emotion_checkin", set_at("items", 1, "show_if", "op", "gt"), 'items[2].show_if.op: "gt" is none of eq, in'),
+        (
+            "emotion_checkin",
+            set_at("items", 1, "show_if", "op", "gt"),
+            'items[2].show_if.op: "gt" is not one of eq, in',
+        ),
         (
             "pairwise_support",
             set_at("answers", 2, "key", "other"),
@@ -409,13 +413,13 @@ def test_an_item_may_tell_people_one_of_its_own_values(tmp_path, item):
 @pytest.mark.parametrize(
     ("item", "wrong"),
     [
-        ({"instructed": 6}, "6 is none of the item's own values"),
-        ({"instructed": "4"}, "'4' is none of the item's own values"),
-        ({"instructed": 4.0}, "4.0 is none of the item's own values"),
-        ({"instructed": True}, "True is none of the item's own values"),
-        ({"instructed": [4]}, "[4] is none of the item's own values"),
-        ({**CHOICE, "instructed": "red"}, "'red' is none of the item's own values"),
-        ({**CHOICE, "instructed": "prefer_not"}, "'prefer_not' is none of the item's own values"),
+        ({"instructed": 6}, "6 is not one of the item's own values"),
+        ({"instructed": "4"}, "'4' is not one of the item's own values"),
+        ({"instructed": 4.0}, "4.0 is not one of the item's own values"),
+        ({"instructed": True}, "True is not one of the item's own values"),
+        ({"instructed": [4]}, "[4] is not one of the item's own values"),
+        ({**CHOICE, "instructed": "red"}, "'red' is not one of the item's own values"),
+        ({**CHOICE, "instructed": "prefer_not"}, "'prefer_not' is not one of the item's own values"),
         ({"type": "text", "instructed": "green"}, "is for items of type scale or single, not text"),
         ({"type": "integer"}, "is for items of type scale or single, not integer"),
         ({"type": "checkbox", "instructed": 1}, "is for items of type scale or single, not checkbox"),

@@ -45,7 +45,7 @@ def test_real_people_find_a_study_in_rehearsal_shut_and_test_people_do_not():
     assert Client().post(f"/j/{token}/", follow=True).status_code == 200
     for one, begun in ((person, False), (tester, True)):
         one.refresh_from_db()
-        assert one.has_begun() is begun
+        assert one.has_started() is begun
 
 
 def test_test_people_do_not_keep_a_design_from_changing():

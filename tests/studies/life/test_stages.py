@@ -178,7 +178,7 @@ def test_an_unused_link_works_when_the_study_is_open_again(hearts, ada):
     factories.reopen(hearts, reason="")
     assert Client().post(f"/j/{token}/", follow=True).status_code == 200
     person.refresh_from_db()
-    assert person.has_begun()
+    assert person.has_started()
 
 
 def test_who_has_begun_comes_back_through_the_open_door_and_nobody_else_beside_them(hearts, ada):
@@ -227,7 +227,7 @@ def test_test_people_rehearse_a_closed_study(hearts, ada):
     person, token = enrolment.invite(hearts, is_test=True)
     assert Client().post(f"/j/{token}/", follow=True).status_code == 200
     person.refresh_from_db()
-    assert person.has_begun()
+    assert person.has_started()
 
 
 def test_no_links_are_made_for_a_closed_study(hearts, ada):

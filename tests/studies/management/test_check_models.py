@@ -284,7 +284,7 @@ def test_daily_budget_that_is_spent_is_told(load: Any, settings: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--only", "arms,writers"], "--only: 'writers' is none of arms, judges, seeker, evaluator, safety."),
+        (["--only", "arms,writers"], "--only: 'writers' is not one of arms, judges, seeker, evaluator, safety."),
         (["--only", "judges"], "--only: my_study has no model of this kind."),
     ],
 )

@@ -115,7 +115,7 @@ def test_test_link_leads_into_the_study_before_a_drill(tmp_path: Path, client: C
     assert told.startswith("Try it as a participant, as test data: http://testserver/j/")
     page = client.post(told.rpartition("http://testserver")[2], follow=True)
     person = Participation.objects.get()
-    assert (page.status_code, person.is_test, person.has_begun()) == (200, True, True)
+    assert (page.status_code, person.is_test, person.has_started()) == (200, True, True)
 
 
 def test_test_link_is_of_the_track_that_talks(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from studies.builder.document import StudyDocument
 from studies.models import Participation, Study, StudyDraft
-from tests.studies.builder.test_pages import begin, fill_consent
+from tests.studies.builder.test_pages import fill_consent, start_draft
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ def step(desk, draft, **asked):
 
 @pytest.fixture
 def draft(desk):
-    draft = begin(desk)
+    draft = start_draft(desk)
     fill_consent(desk, draft)
     return draft
 
@@ -53,7 +53,7 @@ def test_consent_shows_the_values_of_the_draft(desk, draft):
 
 
 def test_draft_that_lacks_values_and_models_is_shown_with_marks(desk):
-    draft = begin(desk, "emoharbor")
+    draft = start_draft(desk, "emoharbor")
     shown = page(desk, draft)
     assert shown.context["is_complete"] is False
     assert shown.context["steps"]
@@ -71,7 +71,7 @@ def test_what_there_is_not_breaks_nothing(asked, desk, draft):
 
 
 def test_draft_that_is_no_study_at_all_says_so(desk):
-    draft = begin(desk, "minimal")
+    draft = start_draft(desk, "minimal")
     StudyDraft.objects.filter(pk=draft.pk).update(text="languages = 5\n")
     assert "The draft lacks too much to be shown." in page(desk, draft).content.decode()
     assert step(desk, draft).status_code == 404

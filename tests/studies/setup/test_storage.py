@@ -127,10 +127,10 @@ def test_draft_changes_in_place(demo, load):
 def test_people_under_way_keep_the_version_they_started_with(demo, load):
     before = load(demo)
     person, _ = enrolment.invite(before.study)
-    enrolment.begin(person)
+    enrolment.start(person)
     after = load(demo.replace("min_turns = 10", "min_turns = 8"))
     later, _ = enrolment.invite(before.study)
-    enrolment.begin(later)
+    enrolment.start(later)
     assert (person.protocol.version, person.protocol.spec().chat.min_turns) == (1, 10)
     assert (later.protocol, later.protocol.version) == (after, 2)
 

@@ -141,7 +141,7 @@ def test_need_refuses_what_lies_outside_its_bounds(name):
     [
         (Wish("correlation", r=0.0), "r: must be at least 0.01 away from 0"),
         (Wish("paired", d=-0.001), "d: must be at least 0.01 away from 0"),
-        (Wish("median"), "question: 'median' is none of correlation, width, icc, paired"),
+        (Wish("median"), "question: 'median' is not one of correlation, width, icc, paired"),
     ],
 )
 def test_need_refuses_what_no_study_answers(wish, fault):

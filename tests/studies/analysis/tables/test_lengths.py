@@ -173,7 +173,7 @@ def test_without_turns_every_arm_says_why_nothing_could_be_computed(export_of: E
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"role": "system"}, "turns.csv:2:role: 'system' is none of seeker, supporter"),
+        ({"role": "system"}, "turns.csv:2:role: 'system' is not one of seeker, supporter"),
         ({"total_ms": "slow"}, "turns.csv:2:total_ms: 'slow' is not a number"),
         ({"masked": "yes"}, "turns.csv:2:masked: 'yes' is neither true nor false"),
         ({"conversation": ""}, "turns.csv:2:conversation: '' is empty"),

@@ -392,10 +392,12 @@ def test_report_shows_the_strengths_and_who_won(export_of: ExportOf, tmp_path: P
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"verdict": "first"}, "pairs.csv:3:verdict: 'first' is none of a, b, tie"),
+        ({"verdict": "first"}, "pairs.csv:3:verdict: 'first' is not one of a, b, tie"),
         ({"shown_first": "left"}, "pairs.csv:3:shown_first: 'left' is neither a nor b"),
-        ({"rater_kind": "human"}, "pairs.csv:3:rater_kind: 'human' is none of seeker, expert, reviewer, crowd, judge, "
-                                  "simulated_seeker"),
+        (
+            {"rater_kind": "human"},
+            "pairs.csv:3:rater_kind: 'human' is not one of seeker, expert, reviewer, crowd, judge, simulated_seeker",
+        ),
         ({"question": ""}, "pairs.csv:3:question: '' is empty"),
     ],
 )  # fmt: skip

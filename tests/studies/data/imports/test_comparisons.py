@@ -108,10 +108,10 @@ def test_import_finds_the_studys_own_people_and_conversations(study: Study, tmp_
 @pytest.mark.parametrize(
     ("change", "wrong"),
     [
-        ({"verdict": "first"}, "verdict: 'first' is none of a, b, tie"),
-        ({"verdict": ""}, "verdict: '' is none of a, b, tie"),
-        ({"shown_first": "left"}, "shown_first: 'left' is none of a, b"),
-        ({"rater_kind": "human"}, "rater_kind: 'human' is none of seeker, expert, reviewer, crowd, judge, "
+        ({"verdict": "first"}, "verdict: 'first' is not one of a, b, tie"),
+        ({"verdict": ""}, "verdict: '' is not one of a, b, tie"),
+        ({"shown_first": "left"}, "shown_first: 'left' is not one of a, b"),
+        ({"rater_kind": "human"}, "rater_kind: 'human' is not one of seeker, expert, reviewer, crowd, judge, "
                                   "simulated_seeker"),
         ({"conversation_a": "c9"}, "conversation_a: there is no 'c9' in this study"),
         ({"conversation_b": ""}, "conversation_b: is empty"),
@@ -125,7 +125,7 @@ def test_import_finds_the_studys_own_people_and_conversations(study: Study, tmp_
         ({"turn_a": "1"}, "turn_b: a pair is of two replies or of two conversations: give both turns or none"),
         ({"instrument": "own"}, "instrument: there is no plan that it could be the instrument of"),
         ({"role": "seeker"}, "role: 'seeker': only judges have one"),
-        ({"role": "judge", "rater_kind": "judge"}, "role: 'judge' is none of seeker, evaluator, third_person"),
+        ({"role": "judge", "rater_kind": "judge"}, "role: 'judge' is not one of seeker, evaluator, third_person"),
     ],
 )  # fmt: skip
 def test_import_refuses_a_faulty_row(study: Study, tmp_path: Path, change: dict[str, str], wrong: str):

@@ -201,11 +201,12 @@ def test_import_again_adds_nothing(tmp_path: Path):
         (ONE | {"participant": "a\x00"}, "participant: holds a NUL character"),
         (b'{"id": "c1", "turns": [{"seeker": "\\ud800", "supporter": ""}]}',
          "turns.1.seeker: holds half of a surrogate pair"),
-        (ONE | {"condition": "hard"}, "condition: 'hard' is none of average, worst_case"),
-        (ONE | {"language": "de"}, "language: 'de' is none of en, zh"),
+        (ONE | {"condition": "hard"}, "condition: 'hard' is not one of average, worst_case"),
+        (ONE | {"language": "de"}, "language: 'de' is not one of en, zh"),
         (
             ONE | {"end_reason": "bored"},
-            "end_reason: 'bored' is none of finished, early, walked_out, satisfied, cap, safety, technical, withdrawn",
+            "end_reason: 'bored' is not one of finished, early, walked_out, satisfied, cap, safety, technical, "
+            "withdrawn",
         ),
         (
             ONE | {"modle": "x"},
@@ -226,7 +227,7 @@ def test_import_again_adds_nothing(tmp_path: Path):
         ),
         (
             {"id": "c1", "messages": [{"role": "bot", "content": ""}]},
-            "messages.1.role: 'bot' is none of user, seeker, assistant, supporter, system",
+            "messages.1.role: 'bot' is not one of user, seeker, assistant, supporter, system",
         ),
     ],
 )  # fmt: skip
@@ -244,7 +245,7 @@ def test_import_tells_every_fault_at_once(tmp_path: Path):
         '2: turns: one of "turns" and "messages" is needed',
         "3: id: 'c1' is on line 1 already",
         "4: turns: must be a list of objects",
-        "4: language: 'x' is none of en, zh",
+        "4: language: 'x' is not one of en, zh",
     ]
 
 

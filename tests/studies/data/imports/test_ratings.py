@@ -89,7 +89,7 @@ def test_import_keeps_as_whom_a_judge_rated_and_by_which_prompt(study: Study, tm
 @pytest.mark.parametrize(
     ("change", "wrong"),
     [
-        ({"role": "rubric"}, "role: 'rubric' is none of seeker, evaluator, third_person"),
+        ({"role": "rubric"}, "role: 'rubric' is not one of seeker, evaluator, third_person"),
         ({"rater_kind": "expert", "role": "seeker", "strategy": ""}, "role: 'seeker': only judges have one"),
         ({"role": "seeker"}, "role: the judge 'gpt' is 'evaluator' elsewhere: give each role its own rater"),
     ],
@@ -143,7 +143,7 @@ def test_import_takes_the_code_of_a_conversation_held_here(study: Study, tmp_pat
         ({"score": "1e999"}, "score: '1e999' is not a finite number"),
         ({"score": "1_0"}, "score: '1_0' is not a finite number"),
         ({"score": "4,5"}, "score: '4,5' is not a finite number"),
-        ({"rater_kind": "human"}, "rater_kind: 'human' is none of seeker, expert, reviewer, crowd, judge, "
+        ({"rater_kind": "human"}, "rater_kind: 'human' is not one of seeker, expert, reviewer, crowd, judge, "
                                   "simulated_seeker"),
         ({"conversation": "c9"}, "conversation: there is no 'c9' in this study"),
         ({"conversation": ""}, "conversation: is empty"),
@@ -151,7 +151,7 @@ def test_import_takes_the_code_of_a_conversation_held_here(study: Study, tmp_pat
         ({"item": "x" * 101}, "item: is longer than 100 characters"),
         ({"instrument": "a\x00"}, "instrument: holds a NUL character"),
         ({"strategy": "standard"}, "strategy: 'standard': only judges have one"),
-        ({"moment": "pre"}, "moment: 'pre' is none of turn, checkpoint, final"),
+        ({"moment": "pre"}, "moment: 'pre' is not one of turn, checkpoint, final"),
         ({"turn": "1.5"}, "turn: '1.5' is not a whole number from 0 on"),
         ({"replicate": "0"}, "replicate: '0' is not a whole number from 1 on"),
         ({"replicate": "2147483648"}, "replicate: '2147483648' is not a whole number from 1 on"),

@@ -59,8 +59,8 @@ def windows(one: Scheme, other: Scheme) -> list[Window]:
 
 
 # The page itself is seen in all eight pairs of a window and a scheme: four in one language, four in the other. In `make
-# test` it is seen in each window and each scheme once, in two windows in each language, and its contrast in the first of
-# them: dark in one language, light in the other.
+# test` it is seen in each window and each scheme once, in two windows in each language; its contrast in the first of
+# them, which is dark in one language and light in the other.
 WINDOWS = {
     "en": windows("dark", "light")[choose(usual=slice(0, 4, 3), full=slice(4))],
     "zh": windows("light", "dark")[choose(usual=slice(2, 0, -1), full=slice(4))],

@@ -40,7 +40,7 @@ from dialogue.supporters import messages_for
 
 log = logging.getLogger(__name__)
 
-BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 100 ms apart, are 3600
+BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 80 ms apart, are 4500
 LEASE = timedelta(seconds=30)
 PAST_TURN_FIELDS = ("conversation", "number", "state", "client_id", "text", "seq", "reply", "reply_seq", "risk_level",
                   "help_seq", "owner", "lease_until", "attempts")  # fmt: skip

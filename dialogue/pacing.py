@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 from dialogue import self_identification
 
-WINDOW = 0.1  # seconds for which pieces are gathered before they are screened and sent, which costs the server 0.3 ms
+# Seconds for which pieces are gathered before they are screened and sent, which takes the processor 0.4 ms: with many
+# replies at once for longer, so that it takes no more than a sixth of its time.
+WINDOW, LONGEST_WINDOW = 0.08, 0.25
+WINDOW_FOR_EACH = 0.0025
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,15 @@ class Pacing:
         return bool(self.floor or self.rate)
 
 
+def window_among(replies: int) -> float:
+    """Return the window where so many replies are shown at once."""
+    return min(LONGEST_WINDOW, max(WINDOW, replies * WINDOW_FOR_EACH))
+
+
 class Pace:
     """The schedule of one reply and all attempts at it. Times are seconds of a monotonic clock."""
+
+    window = WINDOW
 
     def __init__(self, evenness: Pacing, asked_at: float) -> None:
         self.rate = evenness.rate
@@ -43,9 +53,9 @@ class Pace:
         """
         if not waiting or now < self.next_at:
             return 0
-        count = waiting if self.rate is None else min(waiting, max(1, round(self.rate * WINDOW)))
-        spent = WINDOW if self.rate is None else count / self.rate
-        self.next_at = max(self.next_at, now - WINDOW) + spent
+        count = waiting if self.rate is None else min(waiting, max(1, round(self.rate * self.window)))
+        spent = self.window if self.rate is None else count / self.rate
+        self.next_at = max(self.next_at, now - self.window) + spent
         return count
 
 

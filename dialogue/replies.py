@@ -20,7 +20,7 @@ from django.db import InterfaceError, OperationalError
 from dialogue import chat, frames
 from dialogue.chat import AnsweredInquiry, Assignment, Inquiry, Notice
 from dialogue.models import Supporter
-from dialogue.pacing import Pace, PacedReply
+from dialogue.pacing import Pace, PacedReply, window_among
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.openai_client import close_clients, load_client
 from dialogue.providers.registry import MODELS, model_for
@@ -212,6 +212,7 @@ class LiveReply:
 
     def show(self) -> None:
         at = self.showing.sent
+        self.pace.window = window_among(len(running))
         text = self.showing.take(time.monotonic())
         if text and (seq := self.take_seq()) is not None:
             piece = frames.Chunk(seq=seq, turn=self.assignment.turn, at=at, text=text)

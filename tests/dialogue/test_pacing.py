@@ -4,14 +4,15 @@ from itertools import pairwise
 
 import pytest
 
-from dialogue.pacing import WINDOW, Pace, PacedReply, Pacing
+from dialogue.pacing import LONGEST_WINDOW, WINDOW, Pace, PacedReply, Pacing, window_among
 
 REPLY = "That sounds hard. What weighs on you most in it? I am listening."
 
 
-def shown_over_time(pieces, evenness, *, until=60.0):
+def shown_over_time(pieces, evenness, *, until=60.0, window=WINDOW):
     """(time, text so far) at each moment at which something was shown. `pieces`: (time of arrival, text)."""
     pace = Pace(evenness, 0.0)
+    pace.window = window
     showing = PacedReply(evenness, pace)
     arrivals, now, seen = list(pieces), 0.0, []
     while now < until and (arrivals or showing.waits()):
@@ -21,7 +22,7 @@ def shown_over_time(pieces, evenness, *, until=60.0):
             showing.finish()
         if showing.take(now):
             seen.append((now, showing.out()))
-        now += WINDOW
+        now += WINDOW / 8
     return seen
 
 
@@ -38,6 +39,21 @@ def test_pieces_within_a_window_go_out_together():
     assert showing.take(WINDOW / 2) == ""
     showing.add("hard.")
     assert showing.take(WINDOW) == "sounds hard."
+
+
+def test_pieces_are_larger_where_many_replies_are_shown_at_once():
+    assert window_among(1) == window_among(30) == WINDOW
+    assert WINDOW < window_among(60) < window_among(90) < window_among(200) == LONGEST_WINDOW
+
+
+@pytest.mark.parametrize("rate", [15.0, 40.0])
+def test_larger_pieces_take_no_more_and_no_less_time(rate):
+    few, many = (
+        shown_over_time([(0.0, REPLY)], Pacing(rate=rate), window=window) for window in (LONGEST_WINDOW, WINDOW)
+    )
+    assert len(few) < len(many) / 2
+    assert few[-1][1] == many[-1][1] == REPLY
+    assert few[-1][0] == pytest.approx(many[-1][0], abs=LONGEST_WINDOW + WINDOW)
 
 
 @pytest.mark.parametrize("first", [0.0, 0.3, 1.4])

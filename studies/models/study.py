@@ -1,4 +1,6 @@
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -9,6 +11,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from dialogue.compiled import Compiled
 from dialogue.languages import get_code
 from studies.design.serialisation import protocol_hash, spec_from_json
 from studies.design.spec import INTERVIEW, KEEP_DECLINED_DAYS, MANUAL, ArmSpec, StudySpec
@@ -109,15 +112,15 @@ class Protocol(models.Model):
 
     @cached_property
     def _spec(self) -> StudySpec:
-        return self.read_with(self.arms.filter(paused=False))
+        return self.read_with(ARMS_IN_USE.rows(self.pk))
 
     def full_spec(self) -> StudySpec:
         """Return the design with the arms that are paused."""
         return self.read_with(self.arms.all())
 
-    def read_with(self, rows: "models.QuerySet[Arm]") -> StudySpec:
+    def read_with(self, rows: "Iterable[Arm]") -> StudySpec:
         arms = [arm.as_json() for arm in rows]
-        judges = [judge.as_json() for judge in self.judges.all()]
+        judges = [judge.as_json() for judge in JUDGES.rows(self.pk)]
         return spec_from_json({**self.design, "arms": arms, "judges": judges})
 
     def patience(self) -> timedelta | None:
@@ -182,6 +185,7 @@ class ModelRow(models.Model):
         return {name: getattr(self, name) for name in self.spec_fields()}
 
     @classmethod
+    @cache
     def spec_fields(cls) -> list[str]:
         """Return the fields of `ArmSpec` that are columns here: some are of arms alone."""
         columns = {column.name for column in cls._meta.fields}
@@ -205,3 +209,8 @@ class Judge(ModelRow):
 
     class Meta(ModelRow.Meta):
         constraints = [models.UniqueConstraint(fields=["protocol", "key"], name="one_judge_per_key")]
+
+
+# Each page of a person reads its study's design.
+ARMS_IN_USE = Compiled(Arm, lambda: Arm.objects.filter(protocol=0, paused=False))
+JUDGES = Compiled(Judge, lambda: Judge.objects.filter(protocol=0))

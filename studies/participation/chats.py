@@ -66,6 +66,8 @@ def open_run(participation: Participation, position: int) -> ArmRun:
     run = find_run(participation, position) or ArmRun(
         participation=participation, position=position, **new_run_values(participation, position)
     )
+    if run.protocol_id == participation.protocol_id:
+        run.protocol = participation.protocol
     if run.conversation is None:
         open_conversation(run, participation)
         if participation.track == COUNSELLOR:

@@ -215,7 +215,7 @@ def put_in_place(folder: Path, out: Path) -> None:
 
 
 def build_manifest(study: Study, only: Filter) -> dict[str, Any]:
-    protocols = list(study.protocols.order_by("version").select_related("amendment").prefetch_related("arms", "judges"))
+    protocols = list(study.protocols.order_by("version").select_related("amendment").prefetch_related("arms"))
     design = protocols[-1].design
     first_answer_at = only.responses(study).aggregate(first=Min("submitted_at"))["first"]
     return {

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from django import template
+from django.template import Context, Node, NodeList
+from django.template.base import Parser, Token
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language as get_active_language
 
 from dialogue.languages import FIRST, LANGUAGES, Language, get_language
@@ -22,6 +25,27 @@ def in_language(text: Mapping[str, str] | str) -> str:
     if isinstance(text, str):
         return text
     return text.get(get_language(get_active_language() or FIRST.code).code) or next(iter(text.values()), "")
+
+
+@register.tag
+def fixed(parser: Parser, _token: Token) -> Node:
+    """Keep what stands up to `{% endfixed %}` once it is rendered: it is the same for everyone who reads a language, and
+    sees no variables."""
+    nodes = parser.parse(("endfixed",))
+    parser.delete_first_token()
+    return Fixed(nodes)
+
+
+class Fixed(Node):
+    def __init__(self, nodes: NodeList) -> None:
+        self.nodes = nodes
+        self.rendered: dict[str | None, SafeString] = {}
+
+    def render(self, context: Context) -> SafeString:
+        language = get_active_language()
+        if language not in self.rendered:
+            self.rendered[language] = self.nodes.render(context.new())
+        return self.rendered[language]
 
 
 @register.simple_tag

@@ -29,8 +29,10 @@ def in_language(text: Mapping[str, str] | str) -> str:
 
 @register.tag
 def fixed(parser: Parser, _token: Token) -> Node:
-    """Keep what stands up to `{% endfixed %}` once it is rendered: it is the same for everyone who reads a language, and
-    sees no variables."""
+    """Keep what stands up to `{% endfixed %}` once it is rendered.
+
+    It is the same for everyone who reads a language, and sees no variables.
+    """
     nodes = parser.parse(("endfixed",))
     parser.delete_first_token()
     return Fixed(nodes)

@@ -254,9 +254,15 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
 
 
 def deletion_context(person: Participation) -> dict[str, object]:
-    """Return until when the person can have their data deleted, and whether their part is over."""
-    deadline = deletion.describe_deadline(person)
-    return {"may_delete": deletion.may_delete(person), "deadline": deadline, "is_over": person.is_over()}
+    """Return until when the person can have their data deleted, whether their part is over, and the control by which
+    they choose, or confirm the one thing that they can choose."""
+    may_delete, is_over = deletion.may_delete(person), person.is_over()
+    return {
+        "may_delete": may_delete,
+        "deadline": deletion.describe_deadline(person),
+        "is_over": is_over,
+        "control": "radio" if may_delete and not is_over else "checkbox",
+    }
 
 
 def needs_role(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

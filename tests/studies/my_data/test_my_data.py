@@ -127,6 +127,19 @@ def test_deleting_leaves_a_receipt_that_can_be_downloaded(study):
     assert receipt.rows["turns"] == 1
 
 
+def test_what_is_chosen_among_two_is_a_radio_and_what_is_confirmed_alone_a_checkbox(study):
+    person = somebody(study)
+    client = browser_of(person)
+    page = client.get("/leave/").content.decode()
+    assert page.count('<input type="radio" name="choice"') == 2
+
+    client.post("/leave/", {"choice": "keep"})
+
+    page = client.get("/leave/").content.decode()
+    assert '<input type="checkbox" name="choice" value="delete">' in page
+    assert 'type="radio" name="choice"' not in page
+
+
 def test_leaving_and_keeping_has_a_receipt_too_and_deleting_later_a_second(study):
     person = somebody(study)
     client = browser_of(person)

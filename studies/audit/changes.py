@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db import connection
 
-BESIDE = ("emostudy_cache", "django_session")  # counts of requests, and sessions: no act of anyone
+# Counts of requests, sessions, and the log itself: no act of anyone.
+BESIDE = ("emostudy_cache", "django_session", "studies_audit")
 
 
 class Changes:

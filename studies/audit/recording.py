@@ -18,6 +18,7 @@ from studies.audit.acting import acting, actor_of_request, get_actor
 from studies.audit.chain import INSTALLATION, record
 from studies.audit.changes import noticing
 from studies.audit.codes import code_for
+from studies.audit.sign_ins import watch_sign_ins
 from studies.models import AuditEntry, Study
 
 HEADER = "X-Request-ID"  # by which a proxy's log can be joined with the audit log
@@ -32,6 +33,7 @@ class Recorder:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+        watch_sign_ins()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.audit_number = secrets.token_hex(8)

@@ -173,11 +173,30 @@ def test_stage_access_and_unblinding(desk):
 def test_signing_in_stands_in_the_log_of_the_installation(study):
     User.objects.create_user("eve", password="right horse", is_staff=True)
     browser = Client()
-    browser.post("/research/sign-in/", {"login": "eve", "password": "wrong"})
-    assert entries("") == []
     browser.post("/research/sign-in/", {"login": "eve", "password": "right horse"})
     assert entries("") == [("signed_in", "account", "")]
     assert AuditEntry.objects.get().by_name == "eve"
+
+
+def test_wrong_password_of_an_account_is_written_down(study):
+    eve = User.objects.create_user("eve", password="right horse", is_staff=True)
+    Client().post("/research/sign-in/", {"login": "eve", "password": "wrong"})
+    assert entries("") == [("refused", "account", "")]
+    entry = AuditEntry.objects.get()
+    assert (entry.account, entry.by_name, entry.source) == (eve.pk, "eve", "research-sign-in")
+
+
+def test_name_that_no_account_has_is_not_written_down(study):
+    Client().post("/research/sign-in/", {"login": "my secret password", "password": ""})
+    Client().post("/research/sign-in/", {"login": "my secret password", "password": "x"})
+    assert entries("") == []
+
+
+def test_guesses_beyond_the_limit_are_refused_before_they_are_written_down(study):
+    User.objects.create_user("eve", password="right horse", is_staff=True)
+    for guess in range(8):
+        Client().post("/research/sign-in/", {"login": "eve", "password": str(guess)})
+    assert entries("") == [("refused", "account", "")] * 5
 
 
 def test_the_admin_site_is_written_down_by_row(desk, person):

@@ -1,0 +1,27 @@
+"""Write down that someone did not get into an account."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_login_failed
+from django.http import HttpRequest
+
+from studies.audit.acting import Actor, acting, get_actor
+from studies.audit.chain import INSTALLATION, record
+from studies.models import AuditEntry
+
+
+def write_failure(
+    sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **_more: Any
+) -> None:
+    """Write down a wrong password. A name that no account has is not kept: people type passwords there."""
+    user = User.objects.filter(username=credentials.get("username") or "").first()
+    if user is None:
+        return
+    now = get_actor()
+    with acting(lambda: Actor(user.pk, user.get_username(), now.source, now.request)):
+        record(INSTALLATION, AuditEntry.Act.REFUSED, AuditEntry.Thing.ACCOUNT)
+
+
+def watch_sign_ins() -> None:
+    user_login_failed.connect(write_failure, dispatch_uid="audit")

@@ -7,22 +7,26 @@ import orjson
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, QuerySet
+from django.db.models.query import get_related_populators
 
 Row = TypeVar("Row", bound=Model)
 Convert = Callable[[Any, Any, BaseDatabaseWrapper], Any]
 
 
 class Statement(NamedTuple):
-    """SQL, the fields that its columns fill, and what converts a column's value: by place, with its expression."""
+    """SQL, the columns of the model and the fields that they fill, what makes the related rows of the others, and what
+    converts a column's value: by place, with its expression."""
 
     sql: str
+    own: slice
     names: Sequence[str]
+    related: Sequence[Any]
     converters: Sequence[tuple[int, tuple[Convert, Any]]]
 
 
 class Compiled(Generic[Row]):
-    """A query compiled once. `build` gives the query with any values in it; `rows` takes the real ones, in the order of
-    the SQL."""
+    """A query compiled once. `build` gives the query with any values in it, and may select related rows; `rows` takes
+    the real values, in the order of the SQL."""
 
     def __init__(self, model: type[Row], build: Callable[[], QuerySet[Row]]) -> None:
         self.model, self.build = model, build
@@ -31,14 +35,18 @@ class Compiled(Generic[Row]):
     def rows(self, *values: Any) -> list[Row]:
         if connection.vendor not in self.statements:
             self.statements[connection.vendor] = compile_statement(self.build())
-        sql, names, converters = self.statements[connection.vendor]
+        statement = self.statements[connection.vendor]
         with connection.cursor() as cursor:
-            cursor.execute(sql, values)
-            found = [list(row) for row in cursor.fetchall()]
-        for place, (convert, expression) in converters:
-            for row in found:
-                row[place] = convert(row[place], expression, connection)
-        return [self.model.from_db(connection.alias, names, row) for row in found]
+            cursor.execute(statement.sql, values)
+            return [self._make(list(row), statement) for row in cursor.fetchall()]
+
+    def _make(self, row: list[Any], statement: Statement) -> Row:
+        for place, (convert, expression) in statement.converters:
+            row[place] = convert(row[place], expression, connection)
+        made = self.model.from_db(connection.alias, statement.names, row[statement.own])
+        for related in statement.related:
+            related.populate(row, made)
+        return made
 
 
 def compile_statement(query: QuerySet[Any]) -> Statement:
@@ -50,7 +58,14 @@ def compile_statement(query: QuerySet[Any]) -> Statement:
         for place, (many, expression) in compiler.get_converters(columns).items()
         for convert in many
     ]
-    return Statement(sql, [column.target.attname for column in columns], converters)
+    own = compiler.klass_info["select_fields"]
+    return Statement(
+        sql=sql,
+        own=slice(own[0], own[-1] + 1),
+        names=[columns[place].target.attname for place in own],
+        related=get_related_populators(compiler.klass_info, compiler.select, connection.alias),
+        converters=converters,
+    )
 
 
 # These insert rows without the arrays and objects that `bulk_create` makes. PostgreSQL takes them by COPY, which quotes

@@ -13,6 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from dialogue import chat
+from dialogue.compiled import Compiled
 from dialogue.models import RiskEvent, Turn
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
@@ -177,6 +178,11 @@ def add_note(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> None:
     record_act(event, Kind.NOTED, by=by, text=text)
 
 
+WRITTEN = Compiled(
+    SafetyAct, lambda: SafetyAct.objects.filter(event__subject="", kind=Kind.WROTE).order_by("-at", "-pk")
+)
+
+
 class Message(NamedTuple):
     """The part of a message that the person reads: when it was written, and its words."""
 
@@ -186,5 +192,4 @@ class Message(NamedTuple):
 
 def get_messages(person: Participation) -> list[Message]:
     """Return what the research team wrote to the person, the latest first."""
-    acts = SafetyAct.objects.filter(event__subject=person.code, kind=Kind.WROTE).order_by("-at", "-pk")
-    return [Message(act.at, act.text) for act in acts]
+    return [Message(act.at, act.text) for act in WRITTEN.rows(person.code, Kind.WROTE)]

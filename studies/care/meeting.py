@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from dialogue.compiled import Compiled
 from dialogue.models import RiskEvent
 from dialogue.safety.categories import PageCategory, page_category
 from dialogue.safety.resources import Resource, lines_for
 from studies.care import answers
 from studies.care.alarms import WaitingFacts, get_waiting_facts
 from studies.care.desk import get_messages
-from studies.models import Participation, SafetyAct
+from studies.models import Participation, Question, SafetyAct
 from studies.models.participation import Status
 
 NOBODY_TOLD = WaitingFacts((), None, overdue=False)
@@ -89,11 +90,14 @@ def get_meeting(person: Participation) -> Meeting:
     )
 
 
+ANSWERED = Compiled(Question, lambda: Question.objects.filter(participation=0, answered_at__isnull=False))
+
+
 def get_letters(person: Participation) -> list[Letter]:
     """Return what members of the team wrote to a person, also in answer to a question, newest first."""
     zone = get_zone(person)
     letters = [Letter(one.text, one.at, zone) for one in get_messages(person)]
-    for asked in person.questions.filter(answered_at__isnull=False):
+    for asked in ANSWERED.rows(person.pk):
         letters.append(Letter(asked.answer, asked.answered_at, zone, question=asked.text))
     return sorted(letters, key=lambda letter: letter.at, reverse=True)
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from dialogue import chat
+from dialogue.compiled import Compiled
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, Status, TurnState
 from dialogue.providers.base import copy_settings
@@ -18,6 +19,11 @@ from studies.participation.responses import answers_of
 from studies.setup.cards import give_card
 
 log = logging.getLogger(__name__)
+
+
+RUN = Compiled(
+    ArmRun, lambda: ArmRun.objects.select_related("conversation").filter(participation=0, position=0).order_by()
+)
 
 
 class ArmGone(Exception):
@@ -35,7 +41,10 @@ def get_or_create_run(participation: Participation, position: int) -> ArmRun:
 
 
 def find_run(participation: Participation, position: int) -> ArmRun | None:
-    return participation.runs.select_related("conversation").filter(position=position).first()
+    for run in RUN.rows(participation.pk, position):
+        run.participation = participation
+        return run
+    return None
 
 
 def new_run_values(participation: Participation, position: int) -> dict[str, Any]:
@@ -90,7 +99,7 @@ def topic_of(participation: Participation, position: int) -> str:
 def open_conversation(run: ArmRun, participation: Participation) -> None:
     """Open the run's conversation. The run's protocol is the person's, whose design is loaded already."""
     spec = participation.design()
-    arm = arm_of(run)
+    arm = next((arm for arm in spec.arms if arm.key == run.arm), None) or arm_of(run)
     run.conversation = Conversation.objects.create(
         supporter=freeze_supporter(arm, participation.language),
         seeker_kind=SeekerKind.COUNSELLOR if participation.track == "counsellor" else SeekerKind.PERSON,

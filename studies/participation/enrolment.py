@@ -8,6 +8,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import transaction
 from django.utils import timezone
 
+from dialogue.compiled import Compiled
 from studies.allocation.drawing import draw_arms, lock, warm_up
 from studies.allocation.places import has_place, places_of
 from studies.design.plan import expand, plan_for, steps_for
@@ -58,9 +59,14 @@ def bind_session(session: SessionBase, participation: Participation) -> None:
     session[SESSION_KEY], session[LINK_KEY] = participation.pk, participation.token_hash
 
 
+PERSON = Compiled(
+    Participation, lambda: Participation.objects.select_related("study", "protocol").filter(pk=0).order_by()
+)
+
+
 def person_in_session(session: MutableMapping[str, Any]) -> Participation | None:
     key = session.get(SESSION_KEY)
-    person = Participation.objects.select_related("study", "protocol").filter(pk=key).first() if key else None
+    person = next(iter(PERSON.rows(key)), None) if key else None
     return person if person and came_by_their_link(session, person) else None
 
 

@@ -10,9 +10,11 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from dialogue import replies, sockets
+from dialogue.compiled import Compiled
 from dialogue.models import Conversation
 
 KEY = "access"  # to which conversations, and by which of their access numbers
+GRANTED = Compiled(Conversation, lambda: Conversation.objects.filter(code="").filter(access_number=0).order_by())
 
 
 def grant(session: MutableMapping[str, Any], conversation: Conversation) -> None:
@@ -24,7 +26,7 @@ def grant(session: MutableMapping[str, Any], conversation: Conversation) -> None
 def conversation_for(scope: Mapping[str, Any], code: str) -> Conversation | None:
     session = scope.get("session")
     number = None if session is None else session.get(KEY, {}).get(code)
-    return None if number is None else Conversation.objects.filter(code=code, access_number=number).first()
+    return None if number is None else next(iter(GRANTED.rows(code, number)), None)
 
 
 def revoke(conversations: QuerySet[Conversation]) -> None:

@@ -114,6 +114,7 @@ class TakenTurn:
     assignment: Assignment | None = None
 
 
+CONVERSATION = Compiled(Conversation, lambda: Conversation.objects.filter(pk=0).order_by())
 LOCKED_CONVERSATION = Compiled(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
 SHOWN_TURNS = Compiled(
     Turn,
@@ -751,7 +752,7 @@ class Missed:
 
 def missed_after(conversation_id: int, after: int) -> Missed:
     """Return what a browser that has shown everything up to `after` has missed, in order."""
-    conversation = Conversation.objects.get(pk=conversation_id)
+    [conversation] = CONVERSATION.rows(conversation_id)
     turns = SHOWN_TURNS.rows(conversation_id)
     last = turns[-1] if turns else None
     missed = [frame for turn in turns for frame in frames_of(turn, turn is last) if frame.seq > after]

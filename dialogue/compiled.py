@@ -26,7 +26,7 @@ class Statement(NamedTuple):
 
 class Compiled(Generic[Row]):
     """A query compiled once. `build` gives the query with any values in it, and may select related rows; `rows` takes
-    the real values, in the order of the SQL."""
+    the real values, in the order of the SQL, in which one filter's conditions stand by the names of their fields."""
 
     def __init__(self, model: type[Row], build: Callable[[], QuerySet[Row]]) -> None:
         self.model, self.build = model, build

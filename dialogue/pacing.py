@@ -40,11 +40,10 @@ def window_among(replies: int) -> float:
 class Pace:
     """The schedule of one reply and all attempts at it. Times are seconds of a monotonic clock."""
 
-    window = WINDOW
-
     def __init__(self, evenness: Pacing, asked_at: float) -> None:
         self.rate = evenness.rate
         self.next_at = asked_at + evenness.floor
+        self.window = WINDOW
 
     def take(self, waiting: int, now: float) -> int:
         """Return how many of the `waiting` characters may be shown now.

@@ -63,6 +63,7 @@ def answers(monkeypatch):
 def at_once(monkeypatch):
     """Every piece goes out by itself."""
     monkeypatch.setattr(pacing, "WINDOW", 0.0)
+    monkeypatch.setattr(pacing, "WINDOW_FOR_EACH", 0.0)
 
 
 @database_sync_to_async

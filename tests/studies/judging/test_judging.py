@@ -585,7 +585,7 @@ def test_a_place_that_two_moments_name_is_judged_once() -> None:
 @pytest.mark.parametrize("moments", ["turns:", "turns:0", "turns:1,x", "turns", "halfway"])
 def test_moment_that_there_is_not_is_refused(moments: str) -> None:
     study()
-    with pytest.raises(CommandError, match="none of final, checkpoint, every-turn and turns:5,10"):
+    with pytest.raises(CommandError, match="not one of final, checkpoint, every-turn and turns:5,10"):
         call_command("judge", "demo", "--judge", "demo", "--strategy", "standard", "--moments", moments)
 
 

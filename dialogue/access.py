@@ -26,7 +26,7 @@ def grant(session: MutableMapping[str, Any], conversation: Conversation) -> None
 def conversation_for(scope: Mapping[str, Any], code: str) -> Conversation | None:
     session = scope.get("session")
     number = None if session is None else session.get(KEY, {}).get(code)
-    return None if number is None else next(iter(GRANTED.rows(code, number)), None)
+    return None if number is None else GRANTED.first(code, number)
 
 
 def revoke(conversations: QuerySet[Conversation]) -> None:

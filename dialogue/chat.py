@@ -752,7 +752,9 @@ class Missed:
 
 def missed_after(conversation_id: int, after: int) -> Missed:
     """Return what a browser that has shown everything up to `after` has missed, in order."""
-    [conversation] = CONVERSATION.rows(conversation_id)
+    conversation = CONVERSATION.first(conversation_id)
+    if conversation is None:
+        raise Conversation.DoesNotExist(conversation_id)
     turns = SHOWN_TURNS.rows(conversation_id)
     last = turns[-1] if turns else None
     missed = [frame for turn in turns for frame in frames_of(turn, turn is last) if frame.seq > after]

@@ -40,6 +40,9 @@ class Compiled(Generic[Row]):
             cursor.execute(statement.sql, values)
             return [self._make(list(row), statement) for row in cursor.fetchall()]
 
+    def first(self, *values: Any) -> Row | None:
+        return next(iter(self.rows(*values)), None)
+
     def _make(self, row: list[Any], statement: Statement) -> Row:
         for place, (convert, expression) in statement.converters:
             row[place] = convert(row[place], expression, connection)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dialogue import self_identification
 
 # Seconds for which pieces are gathered before they are screened and sent, which takes the processor 0.4 ms: with many
-# replies at once for longer, so that it takes no more than a sixth of its time.
+# replies at once for longer, so that up to a hundred of them take no more than a sixth of its time.
 WINDOW, LONGEST_WINDOW = 0.08, 0.25
 WINDOW_FOR_EACH = 0.0025
 

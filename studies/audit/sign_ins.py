@@ -15,7 +15,7 @@ def write_failure(
     sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **_more: Any
 ) -> None:
     """Write down a wrong password. A name that no account has is not kept: people type passwords there."""
-    user = User.objects.filter(username=credentials.get("username") or "").first()
+    user = User.objects.filter(username__iexact=credentials.get("username") or "").first()
     if user is None:
         return
     now = get_actor()

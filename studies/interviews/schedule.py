@@ -55,7 +55,7 @@ def sections_of(person: Participation) -> tuple[Section, ...]:
 
 
 def start(person: Participation, *, interviewer: Any = None) -> Interview:
-    """Begin the interview, or return the one that has begun with its interviewer."""
+    """Start the interview, or return the one that has started with its interviewer."""
     guide = guide_of(person)
     interview, _ = Interview.objects.get_or_create(
         participation=person,

@@ -41,10 +41,10 @@ def get_or_create_run(participation: Participation, position: int) -> ArmRun:
 
 
 def find_run(participation: Participation, position: int) -> ArmRun | None:
-    for run in RUN.rows(participation.pk, position):
+    run = RUN.first(participation.pk, position)
+    if run:
         run.participation = participation
-        return run
-    return None
+    return run
 
 
 def new_run_values(participation: Participation, position: int) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def topic_of(participation: Participation, position: int) -> str:
 def open_conversation(run: ArmRun, participation: Participation) -> None:
     """Open the run's conversation. The run's protocol is the person's, whose design is loaded already."""
     spec = participation.design()
-    arm = next((arm for arm in spec.arms if arm.key == run.arm), None) or arm_of(run)
+    arm = arm_of(run)
     run.conversation = Conversation.objects.create(
         supporter=freeze_supporter(arm, participation.language),
         seeker_kind=SeekerKind.COUNSELLOR if participation.track == "counsellor" else SeekerKind.PERSON,

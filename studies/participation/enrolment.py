@@ -66,7 +66,7 @@ PERSON = Compiled(
 
 def person_in_session(session: MutableMapping[str, Any]) -> Participation | None:
     key = session.get(SESSION_KEY)
-    person = next(iter(PERSON.rows(key)), None) if key else None
+    person = PERSON.first(key) if key else None
     return person if person and came_by_their_link(session, person) else None
 
 

@@ -180,7 +180,7 @@ def test_signing_in_stands_in_the_log_of_the_installation(study):
 
 def test_wrong_password_of_an_account_is_written_down(study):
     eve = User.objects.create_user("eve", password="right horse", is_staff=True)
-    Client().post("/research/sign-in/", {"login": "eve", "password": "wrong"})
+    Client().post("/research/sign-in/", {"login": "Eve", "password": "wrong"})
     assert entries("") == [("refused", "account", "")]
     entry = AuditEntry.objects.get()
     assert (entry.account, entry.by_name, entry.source) == (eve.pk, "eve", "research-sign-in")

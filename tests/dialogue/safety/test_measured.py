@@ -16,6 +16,7 @@ from dialogue.safety.normalisation import NOT_WORD
 from dialogue.safety.patterns import FOLDER
 from dialogue.safety.screening import REPLY_LEVEL, level_in_context, screen_message, screen_reply
 from dialogue.safety.training import KEPT_FOR_MEASURING, Labelled, read_sentences
+from tests.amounts import choose
 
 # 98 conversations whose seekers found no help; never part of the repository, but they may lie beside it.
 BESIDE = settings.BASE_DIR.parent / "shared" / "data" / "failed_esconv_even.json"
@@ -216,7 +217,8 @@ def test_few_ordinary_conversations_are_held(lang: str) -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_supporters_of_the_demonstration_are_shown_in_ordinary_conversations(lang: str) -> None:
-    messages = [message for conversation in ordinary_conversations(lang) for message in conversation]
+    conversations = ordinary_conversations(lang)[:: choose(usual=4, full=1)]
+    messages = [message for conversation in conversations for message in conversation]
     supporters = [DemonstrationSupporter(name, lang) for name in SUPPORTERS]
     verdicts = [
         screen_reply(supporter.text_for([Message("user", message)]), after=screen_message(message).level)

@@ -9,6 +9,7 @@ from studies.analysis.measures import variance
 from studies.analysis.measures.attenuation import Ceiling, Reliability, reliability_of
 from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
+from tests.amounts import choose
 from tests.studies.analysis.published import SHROUT_FLEISS
 
 
@@ -65,14 +66,15 @@ def test_components_without_a_cluster_are_near_those_fitted_anew() -> None:
     matrix[random.random(matrix.shape) < 0.4] = np.nan
     matrix = matrix[(~np.isnan(matrix)).sum(axis=1) > 0]
     found = of(matrix)
-    anew = []
-    for row in range(len(matrix)):
+    left_out, anew = range(0, len(matrix), choose(usual=2, full=1)), []
+    for row in left_out:
         rest = np.delete(matrix, row, 0)
         share = float((1 / (~np.isnan(rest)).sum(axis=1)).mean())
         scores, targets, raters = flat(rest)
         anew.append(variance.two_way_by_components(scores, targets, raters, 1 / share)["icc_a_k"].estimate)
-    assert found.left_out.std() == pytest.approx(np.std(anew), rel=0.15)
-    assert np.corrcoef(found.left_out, anew)[0, 1] > 0.95
+    near = found.left_out[left_out]
+    assert near.std() == pytest.approx(np.std(anew), rel=0.15)
+    assert np.corrcoef(near, anew)[0, 1] > 0.95
 
 
 def test_raters_with_conversations_of_their_own_are_one_way() -> None:

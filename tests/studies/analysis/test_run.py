@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from studies.analysis import AnalysisError, analyse, compute, load
+from studies.analysis import AnalysisError, analyse, compute, load, run
 from studies.analysis.frames import EXPORTED
 from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.table import Table
@@ -102,6 +102,14 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("benchmark")
     analyse(write_benchmark(folder / "export", profiles=5, seed=3), folder / "out", bootstrap=20)
     return folder / "out"
+
+
+@pytest.fixture
+def few_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what happens around the tables, which take five times as long."""
+    monkeypatch.setattr(
+        run, "TABLES", [table for table in TABLES if table.name in ("agreement", "arms", "conditions", "reliability")]
+    )
 
 
 def contents(out: Path) -> dict[str, bytes]:
@@ -295,6 +303,7 @@ def test_reports_link_to_each_other_and_say_their_language(out: Path) -> None:
     assert ('<html lang="en">' in english, '<html lang="zh-Hans">' in chinese) == (True, True)
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_report_of_demonstration_data_bears_a_ribbon(folder: Path, tmp_path: Path) -> None:
     (folder / "manifest.json").write_text('{"demonstration": true}')
     assert analyse(folder, tmp_path / "out", bootstrap=20).demonstration
@@ -317,6 +326,7 @@ def test_report_and_figures_take_names_as_text(
         assert "$x^2 安全 'a'" in texts
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_figures_whose_names_differ_in_signs_only_are_all_kept(
     export_of: ExportOf, small_study: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -325,6 +335,7 @@ def test_figures_whose_names_differ_in_signs_only_are_all_kept(
     assert {"figures/arms-seeker-ten-final.svg", "figures/arms-seeker-ten-final-2.svg"} <= set(files)
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_tables_guard_texts_that_a_spreadsheet_would_run(
     export_of: ExportOf, small_study: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -368,6 +379,7 @@ def test_settings_that_are_no_whole_numbers_are_refused(folder: Path, bootstrap:
     assert str(raised.value) == f"bootstrap and seed must be whole numbers, not {bootstrap!r} and {seed!r}"
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_a_manifest_with_a_byte_order_mark_is_read(folder: Path, tmp_path: Path) -> None:
     (folder / "manifest.json").write_text('{"demonstration": true, "title": "Ours"}', encoding="utf-8-sig")
     assert analyse(folder, tmp_path / "out", bootstrap=20).demonstration
@@ -439,6 +451,7 @@ def test_analyse_refuses_a_place_for_results_before_the_first_table(
     assert told == []
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_new_folder_goes_again_where_the_analysis_is_broken_off(folder: Path, tmp_path: Path) -> None:
     def break_off(_done: int, _total: int, what: str) -> None:
         if what.startswith("arms"):
@@ -452,6 +465,7 @@ def test_new_folder_goes_again_where_the_analysis_is_broken_off(folder: Path, tm
     assert list((tmp_path / "kept").iterdir()) == []
 
 
+@pytest.mark.usefixtures("few_tables")
 def test_full_disk_leaves_earlier_results_as_they_are(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ DISGUISED = dict.fromkeys((
     "the", "me", "not", "dont", "going", "gonna", "am", "im", "self", "harm", "hurt", "tonight", "goodbye", "and",
     "cut", "wrist", "wrists",
 ))  # fmt: skip
+LONGEST = max(map(len, DISGUISED))
 LEET = str.maketrans(
     {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "i"}
 )
@@ -86,6 +87,24 @@ IN_PLAIN_CHINESE = (
     (re.compile("[噶嘎](?=了)"), "死"),
 )
 
+# Cantonese as it is typed, in the words of written Chinese that patterns and weights know; read so only beside a sign
+# that no other Chinese has. Words that are parts of others (系 in 关系, 话 in 电话) stand in compounds alone.
+IS_CANTONESE = re.compile("[唔冇佢哋咗嘅喺嚟啲嘢攞攰瞓谂鎅]")
+CANTONESE = {
+    "唔系": "不是", "系咪": "是不是", "就系": "就是", "都系": "都是", "真系": "真是", "唔好": "不要",
+    "唔使": "不用", "唔该": "谢谢", "唔": "不", "冇咗": "没了", "冇乜": "没什么", "冇": "没有", "佢哋": "他们",
+    "佢": "他", "我哋": "我们", "你哋": "你们", "人哋": "别人", "咗": "了", "嘅": "的", "喺度": "在这里",
+    "喺": "在", "企喺": "站在", "企咗": "站了", "嚟": "来", "啲": "些", "嘢": "东西", "攞": "拿", "攰": "累",
+    "瞓": "睡", "谂": "想", "鎅": "割", "睇": "看", "揾": "找", "畀": "给", "俾": "给", "咁样": "这样",
+    "咁": "这么", "乜": "什么", "点解": "为什么", "点样": "怎么样", "边个": "谁", "边度": "哪里", "呢个": "这个",
+    "呢啲": "这些", "呢度": "这里", "𠮶": "那", "而家": "现在", "依家": "现在", "听日": "明天", "听朝": "明天早上",
+    "噚晚": "昨晚", "寻晚": "昨晚", "噚日": "昨天", "寻日": "昨天", "成日": "整天", "今次": "这次", "返工": "上班",
+    "返学": "上学", "返屋企": "回家", "食": "吃", "饮": "喝", "闹我": "骂我", "想喊": "想哭", "喊到": "哭到",
+    "好惊": "好怕", "讲": "说", "落去": "下去", "仲": "还", "屋企": "家里", "老豆": "爸爸", "阿妈": "妈妈",
+    "阿爸": "爸爸", "嗌交": "吵架", "啱啱": "刚刚",
+}  # fmt: skip
+CANTONESE_WORD = re.compile("|".join(sorted(CANTONESE, key=len, reverse=True)))
+
 
 @cache
 def _converter() -> Any:
@@ -122,6 +141,8 @@ def fold(text: str) -> str:
 
 def _fold_chinese(text: str) -> str:
     text = STRETCHED_HAN.sub(r"\1\1", _converter().convert(text)).replace("妳", "你")
+    if IS_CANTONESE.search(text):
+        text = CANTONESE_WORD.sub(lambda found: CANTONESE[found[0]], text)
     for written, plain in IN_PLAIN_CHINESE:
         text = written.sub(plain, text)
     return text
@@ -141,10 +162,13 @@ def _fold_latin(text: str) -> str:
 
 def _unmask(word: str) -> str:
     """Return the plain word behind "su1c1de", "k*ll" or "d.i.e", or the word itself where there is none."""
-    tail = word[len(word.rstrip(".!-|")) :]
     body = word.rstrip(".!-|")
+    without_marks = body.translate(WITHOUT_MARKS)
+    if len(without_marks) > LONGEST:
+        return word
+    tail = word[len(body) :]
     plain = body.translate(LEET)
-    for candidate in (plain, plain.translate(WITHOUT_MARKS)):
+    for candidate in (plain, without_marks.translate(LEET)):
         if candidate in DISGUISED:
             return candidate + tail
     if ("*" in plain or "#" in plain) and plain.strip("*#"):

@@ -14,14 +14,14 @@ from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights
 
 REPLIES = FOLDER / "replies"
-KEPT_FOR_MEASURING = frozenset("cdeiktvz")
+KEPT_FOR_MEASURING = frozenset({*"cdeiktvz", "aa"})
 HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
 ORDINARY = frozenset("gr")  # what supporters say to ordinary trouble; real ones say little else
 ORDINARY_COUNTS = 20.0
 # The share of kind replies that may be withheld in the cross-validation; most of them use the words of harmful ones.
 KIND_WITHHELD = 0.06
-VERSION = "1.5"
+VERSION = "1.6"
 
 
 @dataclass(frozen=True)

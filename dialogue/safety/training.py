@@ -16,7 +16,7 @@ from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ac", "ah", "ii", "nn", "oo"})
+KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ac", "ah", "aj", "ak", "al", "at", "ii", "nn", "oo"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
 LIMITS = (2, 3)
 # Of level 1, where level 2 is learned: to take distress for a sign of danger is the smaller mistake.
@@ -27,7 +27,7 @@ ORDINARY_COUNTS = 100.0
 FOLDS = 5
 # The shares of ordinary sentences of level 0 that may reach level 2 and level 3 in the cross-validation.
 HARMLESS = {"en": (0.16, 0.0125), "zh": (0.11, 0.012)}
-VERSION = "2.7"
+VERSION = "2.8"
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,10 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
         ("y", 0.91, 0.75, 0.05),
         ("z", 0.94, 0.84, 0.05),
         ("ab", 0.95, 0.82, 0.05),
-        ("ah", 0.95, 0.86, 0.04),
+        ("ah", 0.90, 0.80, 0.04),
+        ("aj", 0.93, 0.78, 0.06),
+        ("ak", 0.95, 0.80, 0.09),
+        ("al", 0.95, 0.80, 0.06),
         ("nn", 0.89, 0.64, 0.05),
         ("oo", 0.83, 0.56, 0.08),
     ],
@@ -115,9 +118,9 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for any but `a` and `b`. Nothing was trained on `c`, `d`, `e`, `k`, `t`, `v` and `z`, so they show what is new to it.
-# `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words of
-# harmful ones.
+# for any but `a` and `b`. Nothing was trained on `c`, `d`, `e`, `k`, `t`, `v`, `z` and `aa`, so they show what is new
+# to it. `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words
+# of harmful ones.
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [
@@ -139,6 +142,8 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/v_en.txt", 0.84, 0.08),
         ("replies/v_zh.txt", 0.84, 0.08),
         ("replies/z_en.txt", 0.5, 0.08),
+        ("replies/aa_en.txt", 0.7, 0.09),
+        ("replies/aa_zh.txt", 0.69, 0.05),
         ("replies/f_en.txt", 0.85, 0.06),
         ("replies/f_zh.txt", 0.85, 0.06),
         ("replies/g_en.txt", 0, 0.05),

@@ -9,6 +9,7 @@ from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.contrib.auth.models import User
 from django.test import Client
 
+from studies.models import AuditEntry
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +86,16 @@ def test_change_holds_where_the_mail_server_does_not_take_the_mail(ada, settings
     turn_on_app(client)
     assert Authenticator.objects.filter(type=Authenticator.Type.TOTP).exists()
     assert "could not be sent: ConnectionRefusedError" in caplog.text
+
+
+def test_wrong_code_of_the_second_step_stands_in_the_audit_log(ada):
+    turn_on_app(sign_in()[0])
+    before = AuditEntry.objects.count()
+    sign_in()[0].post(SECOND, {"code": "000000"})
+    entry = AuditEntry.objects.latest("pk")
+    assert AuditEntry.objects.count() == before + 1
+    assert (entry.act, entry.thing, entry.account, entry.by_name) == ("refused", "account", ada.pk, "ada")
+    assert entry.source == "mfa_authenticate"
 
 
 def test_wrong_code_turns_nothing_on(ada):

@@ -97,7 +97,7 @@ def topic_of(participation: Participation, position: int) -> str:
 
 
 def open_conversation(run: ArmRun, participation: Participation) -> None:
-    """Open the run's conversation. The run's protocol is the person's, whose design is loaded already."""
+    """Open the run's conversation, with the arm as the run's own version of the study has it."""
     spec = participation.design()
     arm = arm_of(run)
     run.conversation = Conversation.objects.create(

@@ -245,3 +245,17 @@ def test_training_data_begin_with_it(tmp_path: Path) -> None:
         {"role": "assistant", "content": "What happened?"},
     ]
     assert (line["turns"], line["arm"]) == (1, a.arm)
+
+
+def test_a_run_of_an_earlier_version_opens_with_the_arm_of_that_version():
+    study = factories.study()
+    person = factories.person(study)
+    run = chats.get_or_create_run(person, 1)
+    before = run.protocol.arms.get(key=run.arm).model
+    spec = study.current().spec()
+    factories.load_study(replace(spec, arms=tuple(replace(arm, model="mirror-2") for arm in spec.arms)))
+    person.protocol = study.current()
+    person.save()
+    opened = chats.get_or_open_run(person, 1)
+    assert opened.protocol_id != person.protocol_id
+    assert opened.conversation.supporter.model == before

@@ -27,7 +27,7 @@ class Supporter(models.Model):
         return f"{self.kind} {self.model}"
 
     @classmethod
-    def frozen(cls, **fields: Any) -> "Supporter":
+    def get_or_freeze(cls, **fields: Any) -> "Supporter":
         """Return the row with these settings, made if there is none yet."""
         supporter, _ = cls.objects.get_or_create(digest=digest_of(fields), defaults=fields)
         return supporter

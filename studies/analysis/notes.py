@@ -45,12 +45,12 @@ class Note:
         return self._write(str, ": ")
 
     def _write(self, translate: Callable[[str], str], colon: str) -> str:
-        def said(value: "str | int | Note") -> str:
+        def write(value: "str | int | Note") -> str:
             return value._write(translate, colon) if isinstance(value, Note) else str(value)
 
         wording = translate(WORDINGS[self.code])
-        text = wording.format(**{name: said(value) for name, value in self.values.items()})
-        return f"{', '.join(map(said, self.columns))}{colon}{text}" if self.columns else text
+        text = wording.format(**{name: write(value) for name, value in self.values.items()})
+        return f"{', '.join(map(write, self.columns))}{colon}{text}" if self.columns else text
 
     def _key(self) -> tuple[Any, ...]:
         return self.code, frozenset(self.values.items()), self.columns

@@ -189,7 +189,7 @@ def pacing_fields(spec: StudySpec, language: str) -> dict:
 
 
 def freeze_supporter(arm: ArmSpec, language: str) -> Supporter:
-    return Supporter.frozen(
+    return Supporter.get_or_freeze(
         **vars(copy_settings(arm, extra=dict(arm.extra))), provider=arm.provider, prompt=prompt_in(arm, language)
     )
 

@@ -73,7 +73,7 @@ class Compare(StepKind):
         return Page("studies/steps/pairs.html", context)
 
     def accept(self, visit: Visit) -> bool:
-        comparison = comparisons.begun(rater_for(visit.participation))
+        comparison = comparisons.resume(rater_for(visit.participation))
         # The field that tells a draft's place among several of one step says here which pair was on the page.
         if comparison is None or visit.request.POST.get("checkpoint") != str(comparison.pk):
             # Judged before, or gone to someone else.

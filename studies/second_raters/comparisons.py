@@ -185,10 +185,10 @@ def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
 def at_hand(person: Participation) -> Comparison | None:
     """Return what this reviewer has begun, else the next pair; None if nothing is left for them."""
     rater = rater_for(person)
-    return begun(rater) or give_out(person, rater)
+    return resume(rater) or give_out(person, rater)
 
 
-def begun(rater: Rater) -> Comparison | None:
+def resume(rater: Rater) -> Comparison | None:
     comparison = query_comparisons().filter(rater=rater, done_at=None, declined_at=None).first()
     if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
         # No one has taken it meanwhile, so it is this reviewer's for another day.

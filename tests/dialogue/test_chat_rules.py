@@ -18,7 +18,7 @@ ME, OTHER = "me", "other"
 
 
 def conversation(**fields):
-    supporter = Supporter.frozen(kind="scripted", model="attuned", prompt="Be kind.\n\nProfile:\n{profile}")
+    supporter = Supporter.get_or_freeze(kind="scripted", model="attuned", prompt="Be kind.\n\nProfile:\n{profile}")
     return Conversation.objects.create(**{"supporter": supporter, "min_turns": 2, "max_turns": 4, **fields})
 
 
@@ -251,7 +251,7 @@ def test_reply_is_the_same_frame_when_it_comes_again():
 
 
 def chinese() -> Supporter:
-    return Supporter.frozen(kind="scripted", model="attuned", prompt="请善待对方。\n\n档案：\n{profile}")
+    return Supporter.get_or_freeze(kind="scripted", model="attuned", prompt="请善待对方。\n\n档案：\n{profile}")
 
 
 def in_chinese(room):
@@ -356,7 +356,7 @@ class TestRisk:
 
     def test_every_arm_is_screened_alike(self):
         for model in ("formula", "attuned"):
-            room = conversation(supporter=Supporter.frozen(kind="scripted", model=model))
+            room = conversation(supporter=Supporter.get_or_freeze(kind="scripted", model=model))
             assert say(room, "我想自杀").assignment is None
 
     def test_withheld_reply_keeps_the_original_and_shows_the_standard_text(self):

@@ -68,7 +68,7 @@ def at_once(monkeypatch):
 
 @database_sync_to_async
 def room(**fields):
-    supporter = Supporter.frozen(kind="scripted", model="attuned")
+    supporter = Supporter.get_or_freeze(kind="scripted", model="attuned")
     return Conversation.objects.create(**{"supporter": supporter, "min_turns": 1, "max_turns": 5, **fields})
 
 
@@ -556,7 +556,7 @@ async def test_what_a_slow_reader_asks_for_again_and_again_waits_once():
 
 @database_sync_to_async
 def room_with_model():
-    supporter = Supporter.frozen(kind="openai_compatible", model="m", base_url="http://127.0.0.1:1/v1")
+    supporter = Supporter.get_or_freeze(kind="openai_compatible", model="m", base_url="http://127.0.0.1:1/v1")
     return Conversation.objects.create(
         supporter=supporter, min_turns=1, max_turns=5, unpaced=True
     ), supporter.settings()

@@ -34,7 +34,7 @@ def asked(server: str) -> list[Any]:
 
 @database_sync_to_async
 def room_at(server: str, prompt: str = "", **fields: Any) -> Conversation:
-    supporter = Supporter.frozen(kind="openai_compatible", model="say:Go%20on.", base_url=server, prompt=prompt)
+    supporter = Supporter.get_or_freeze(kind="openai_compatible", model="say:Go%20on.", base_url=server, prompt=prompt)
     return Conversation.objects.create(supporter=supporter, unpaced=True, **fields)
 
 

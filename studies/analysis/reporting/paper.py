@@ -134,11 +134,11 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 
 def escape_latex(text: str) -> str:
-    before, bare, after = _marked(text, LATEX_MARKS)
+    before, bare, after = _split_mark(text, LATEX_MARKS)
     return before + "".join(_LATEX.get(sign, sign) for sign in bare) + after
 
 
-def _marked(text: str, marks: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
+def _split_mark(text: str, marks: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
     """Return a cell without its mark, between what marks it elsewhere."""
     found = _MARKED.fullmatch(text) if isinstance(text, Markup) else None
     before, after = marks[found[1]] if found else ("", "")
@@ -146,7 +146,7 @@ def _marked(text: str, marks: Mapping[str, tuple[str, str]]) -> tuple[str, str, 
 
 
 def _without_mark(text: str) -> str:
-    return _marked(text, LATEX_MARKS)[1]
+    return _split_mark(text, LATEX_MARKS)[1]
 
 
 def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _markdown_table(excerpt: Excerpt, reference: str) -> Iterator[str]:
 
 
 def escape_markdown(text: str) -> str:
-    before, bare, after = _marked(text, MARKDOWN_MARKS)
+    before, bare, after = _split_mark(text, MARKDOWN_MARKS)
     return before + _MARKDOWN.sub(r"\\\1", bare.replace("\n", " ")) + after
 
 

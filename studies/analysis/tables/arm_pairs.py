@@ -83,10 +83,10 @@ def comparisons(export: Export, ratings: pd.DataFrame | None = None) -> Iterator
     """Yield what is compared, of some ratings or all, ordered by kind of raters first."""
     for key, group in scores_by_cluster(export, export.ratings if ratings is None else ratings).groupby(OF):
         if group["arm"].nunique() > 1:
-            yield _compared(dict(zip(OF, map(str, key), strict=True)), group)
+            yield _make_compared(dict(zip(OF, map(str, key), strict=True)), group)
 
 
-def _compared(of: dict[str, str], group: pd.DataFrame) -> Compared:
+def _make_compared(of: dict[str, str], group: pd.DataFrame) -> Compared:
     users, user = np.unique(group["cluster"].to_numpy(str), return_inverse=True)
     arms, arm = np.unique(group["arm"].to_numpy(str), return_inverse=True)
     wide = np.full((2, len(users), len(arms)), np.nan)

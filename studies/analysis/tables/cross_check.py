@@ -409,7 +409,7 @@ def _once(compute: Callable[[], Item]) -> Callable[[], Item]:
     """Remember the result, also that there is none."""
     outcome: list[Item | Undefined] = []
 
-    def remembered() -> Item:
+    def recall() -> Item:
         if not outcome:
             try:
                 outcome.append(compute())
@@ -419,7 +419,7 @@ def _once(compute: Callable[[], Item]) -> Callable[[], Item]:
             raise outcome[0]
         return outcome[0]
 
-    return remembered
+    return recall
 
 
 def _fit_ours(data: mixed.Data, fit: Callable[[mixed.Data], Item]) -> Item:

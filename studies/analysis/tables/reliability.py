@@ -287,10 +287,10 @@ def _add_components(
         row.add_notes(Note("conversations_independent", count=len(clusters), clusters=several).on("(A,·) and (C,·)"))
 
 
-def _put_clustered(row: Row, forms: dict[str, Icc], widened: Callable[[], dict[str, Icc]]) -> bool:
+def _put_clustered(row: Row, forms: dict[str, Icc], widen: Callable[[], dict[str, Icc]]) -> bool:
     """Add the widened forms, or `forms` where the clusters leave no interval; return whether they left one."""
     try:
-        _put(row, widened())
+        _put(row, widen())
     except Undefined as reason:
         _put_without(row, forms, reason.note)
         return False
@@ -430,11 +430,11 @@ def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Boot
         row.add_methods(Note("f").on("Cronbach"))
         return
 
-    def widened() -> dict[str, Icc]:
+    def widen() -> dict[str, Icc]:
         found = clustered.two_way(forms, scores, clusters, bootstrap)["icc_c_k"]
         return {"cronbach": replace(found, estimate=alpha)}
 
-    if _put_clustered(row, {"cronbach": Icc(alpha, np.nan, np.nan)}, widened):
+    if _put_clustered(row, {"cronbach": Icc(alpha, np.nan, np.nan)}, widen):
         row.add_methods(JACKKNIFE.on("Cronbach"))
 
 

@@ -52,7 +52,7 @@ def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str
     What a file does not tell has no rows.
     """
     yield PEOPLE, [*_of_people(export)]
-    profiles = _played(export)
+    profiles = _read_played_profiles(export)
     of_people = bool((profiles["origin"] == FROM_ANSWERS).any())
     # Numbers of two languages and of both together would tell what is hidden in one of them.
     languages = [] if of_people else find_languages(profiles)
@@ -61,7 +61,7 @@ def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str
         yield f"{SIMULATED} {language}", [*_of_profiles(of, found, guarded=of_people)]
 
 
-def _played(export: Export) -> pd.DataFrame:
+def _read_played_profiles(export: Export) -> pd.DataFrame:
     """Return the profiles of the conversations in the results."""
     profiles = read_profiles(export.folder / "profiles.csv")
     return profiles[profiles["profile"].isin(set(export.whole()["profile"]) - {""})]

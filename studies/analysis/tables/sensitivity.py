@@ -144,20 +144,20 @@ def _correlation(
     row = Row(**of, statistic="pearson", n=len(both), clusters=about["cluster"].nunique())
     row.compute("estimate", lambda: correlation.pearson(human, judge))
 
-    def drawn() -> Inference:
+    def infer() -> Inference:
         correlation.pearson(human, judge)  # where r does not exist, its reason is the interval's too
         sums, clusters = pair_moments(human, judge), number_names(about["cluster"])
         if of["human"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
             return infer_r(fisher_z, sum_by_cell(sums, clusters, number_names(about["arm"])), bootstrap)
         return infer_r(fisher_z, sum_by_cluster(sums, clusters), bootstrap)
 
-    _add_interval_of_r(row, drawn)
+    _add_interval_of_r(row, infer)
     return row.cells()
 
 
-def _add_interval_of_r(row: Row, drawn: Callable[[], Inference]) -> None:
+def _add_interval_of_r(row: Row, infer: Callable[[], Inference]) -> None:
     try:
-        resampled = drawn()
+        resampled = infer()
         interval = resampled.interval_of_r()
     except Undefined as reason:
         row.leave_out("low", "high", because=reason.note)

@@ -62,7 +62,7 @@ def _agreement(results: Results) -> list[Markup]:
 
 def _contrasts(results: Results) -> list[Markup]:
     """Return the declared contrasts; without one, each strategy minus the standard one."""
-    declared = _declared(results)
+    declared = _declared_contrasts(results)
     if len(declared):
         facts = [
             (contrast_name(row), with_sign(row["estimate"]), _interval_and_p(row, ("low", "high"), "p_holm"))
@@ -125,13 +125,13 @@ def _sure(results: Results) -> Iterator[str]:
 
 def _clusters(results: Results) -> list[int]:
     """Return the number of clusters behind each interval of the card."""
-    declared = _declared(results)
+    declared = _declared_contrasts(results)
     found = [agreement_rows(results), arm_rows(results), *([] if len(declared) else [gain_rows(results)])]
     tables = [*(whole_rows(rows) for rows in found if len(rows)), declared]
     return [int(number) for rows in tables if len(rows) for number in rows["clusters"].dropna()]
 
 
-def _declared(results: Results) -> pd.DataFrame:
+def _declared_contrasts(results: Results) -> pd.DataFrame:
     """Return the declared contrasts that have an estimate."""
     table = declared_rows(results.table("primary"))
     return table[table["estimate"].notna()] if len(table) else table

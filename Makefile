@@ -7,7 +7,7 @@ DEV := .venv/.dev
 run: .venv/.run
 	@$(B)/python manage.py start
 
-# The daily loop: lint, types, and what is fast; of tests with a database those that commit, and one in four others.
+# The daily loop: lint, types, and what is fast; of tests with a database those that commit, and one in eight others.
 check: lint
 	@$(B)/python -m pytest -n auto --dist loadfile \
 	    -m "not browser and not servers and not slow and (not django_db or both_databases)"

@@ -29,7 +29,7 @@ from tests.lanes import ONE_DATABASE, SERVERS, SLOW
 ROOT = Path(__file__).parent
 properties.register_profile("ours", max_examples=choose(usual=40, full=300), deadline=None)
 properties.load_profile("ours")
-EVERY = 4  # of the tests that are rolled back, one in so many runs on both databases
+EVERY = 8  # of the tests that are rolled back, one in so many runs on both databases
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 
 

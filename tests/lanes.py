@@ -24,7 +24,7 @@ SLOW = (
 )
 # Files that `make test` runs on SQLite alone, and `make test-all` on PostgreSQL too: their time goes into prompts,
 # statistics or pages, and other tests store and read the same rows. Of the others it runs on PostgreSQL what commits,
-# and of what is rolled back every fourth test.
+# and of what is rolled back every eighth test.
 ONE_DATABASE = (
     *(f"studies/judging/test_{name}.py" for name in ("fields", "variants")),
     *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data", "walk_paper")),

@@ -65,7 +65,7 @@ def wanted_paths(token: str) -> dict[str, Any]:
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "any"])
 @api.parametrize()
 @settings(
-    max_examples=choose(usual=10, full=100),
+    max_examples=choose(usual=6, full=100),
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

@@ -12,7 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from dialogue.jobs import store
+from dialogue.jobs import runner, store
 from dialogue.jobs.calls import Caller, GivenUp, Question
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
@@ -179,20 +179,21 @@ def test_what_is_interrupted_is_gone_on_with(server: str, tmp_path: Path) -> Non
 
 
 def test_who_lost_its_lease_leaves_the_conversation_to_its_new_owner(
-    server: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    server: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that slept, say: its call was answered, and paid for, while another had taken up the item."""
-    study(model_at(server, "counted-100", "one"), seeker=model_at(server, "echo"))
+    monkeypatch.setattr(runner, "HEARTBEAT", 600.0)  # it would stop the call as soon as it saw the new owner
+    study(model_at(server, "counted-300", "one"), seeker=model_at(server, "echo"))
     file = profiles(tmp_path, "en01")
     simulate("--profiles", file, "--max-turns", "2", "--background")
 
     async def lost() -> None:
-        runner = Runner(at_once=1)
-        going = asyncio.create_task(runner.run(until_done=False))
+        slow = Runner(at_once=1)
+        going = asyncio.create_task(slow.run(until_done=False))
         await when(Call.objects.filter(purpose="reply", status="started").exists)
         await in_database(JobItem.objects.update, owner="quick")
-        await asyncio.wait(runner.at_work.values())
-        runner.stopping.set()
+        await asyncio.wait(slow.at_work.values())
+        slow.stopping.set()
         await going
 
     run(lost())

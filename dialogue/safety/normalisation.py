@@ -49,7 +49,7 @@ DISGUISED = dict.fromkeys((
     "the", "me", "not", "dont", "going", "gonna", "am", "im", "self", "harm", "hurt", "tonight", "goodbye", "and",
     "cut", "wrist", "wrists",
 ))  # fmt: skip
-LONGEST = max(map(len, DISGUISED))
+LONGEST = max(map(len, DISGUISED))  # letters
 LEET = str.maketrans(
     {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "i"}
 )

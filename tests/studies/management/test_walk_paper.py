@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("replication")
 
 
-def test_walks_of_emoharbor_give_equal_bytes(folder: Path) -> None:
+def test_walk_of_emoharbor_is_whole_and_gives_the_same_bytes_again(folder: Path) -> None:
     first = contents(walk(folder, "emoharbor", "a"))
     for name in choose(usual=[], full=["b"]):
         second = contents(walk(folder, "emoharbor", name))

@@ -156,7 +156,9 @@ def find_faults(name: str, text: str) -> Iterator[str]:
         if not form:
             usual = _form_of_default(name)
             yield _(
-                "no line begins with %(form)s and gives the form of the answer, as %(usual)s", form=FORM, usual=usual
+                "needs a line that begins with %(form)s and shows the form of the answer, such as %(usual)s",
+                form=FORM,
+                usual=usual,
             )
         elif missing := [key for key in needed if f'"{key}"' not in form]:
             yield _("the line that begins with %(form)s lacks %(missing)s", form=FORM, missing=", ".join(missing))

@@ -96,7 +96,9 @@ RIGHTS: Mapping[Act, Right] = {
     Act.VIEW_COLLEAGUES: right(_("See who works on the study, and leave it"), *Role),
     Act.VIEW_STUDY: right(_("See the progress of the study and its plans"), *_READERS),
     Act.VIEW_PEOPLE: right(_("See the people and applicants"), *_READERS),
-    Act.MANAGE_PEOPLE: right(_("Invite people, let them in, back or go, and pay them"), *_TEAM),
+    Act.MANAGE_PEOPLE: right(
+        _("Invite people, admit or decline applicants, let people come back, end their part, and pay them"), *_TEAM
+    ),
     Act.READ_CONVERSATIONS: right(_("Read conversations"), *_READERS, Role.REVIEWER, Role.CODER),
     Act.READ_CARDS: right(_("Read the role cards"), *_READERS, Role.COUNSELLOR),
     Act.READ_INTERVIEWS: right(_("Read interviews"), *_TEAM, Role.READER),

@@ -14,7 +14,9 @@ from django.utils.translation import gettext, gettext_lazy
 class SecondFactors(DefaultMFAAdapter):
     error_messages = {
         **DefaultMFAAdapter.error_messages,
-        "incorrect_code": gettext_lazy("That is not right. Please try again."),
+        "incorrect_code": gettext_lazy(
+            "This code is not correct. Enter the current code of your authenticator app, or an unused recovery code."
+        ),
         "other_key": gettext_lazy(
             "The server's SECRET_KEY has changed since this second factor was set up, so it cannot be checked. Ask an "
             "admin of the installation to remove it."

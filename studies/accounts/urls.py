@@ -14,7 +14,10 @@ FOLDER = "studies/accounts"
 HOME = reverse_lazy("mfa_index")
 NO_APP = {
     "title": _("Turn off the authenticator app?"),
-    "text": _("From then on, its codes no longer sign you in. Recovery codes go with the last second factor."),
+    "text": _(
+        "From then on, its codes no longer sign you in. Your recovery codes stop working when you remove your last "
+        "second factor."
+    ),
     "button": _("Turn it off"),
 }
 NO_PASSKEY = {

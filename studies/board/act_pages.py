@@ -86,7 +86,10 @@ def go_back(request: HttpRequest, question: Question, done: str) -> HttpResponse
     if done:
         messages.success(request, done)
     else:
-        messages.info(request, _("Nothing was changed. It was already done, or it is not possible now."))
+        messages.info(
+            request,
+            _("Nothing was changed. Someone may have done this already. Reload the page to see how things stand."),
+        )
     return redirect(question.back)
 
 
@@ -100,7 +103,10 @@ def pause_arm(request: HttpRequest, study: Study, arm: str) -> HttpResponse:
         title=_("Pause the arm %(arm)s?") % {"arm": arm},
         consequences=[
             _("People whose arms have not been drawn yet do not get it."),
-            _("People who have it in their order still meet it, so that their comparisons stay whole."),
+            _(
+                "People who already have this arm in their order still meet it, so that their comparisons stay "
+                "complete."
+            ),
             _("You can resume it at any time. Your name and your reason are kept."),
         ],
         button=_("Pause the arm"),
@@ -190,7 +196,7 @@ def mark_valid(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     if page:
         return page
     is_changed = board_acts.mark_valid(run, by=request.user, reason=reason)
-    return go_back(request, question, _("The mark is taken back.") if is_changed else "")
+    return go_back(request, question, _("The conversation counts in results again.") if is_changed else "")
 
 
 def run_of(study: Study, code: str) -> ArmRun:
@@ -240,7 +246,7 @@ def pause_person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         title=_("Pause %(code)s?") % {"code": code},
         consequences=[
             _("Their page says that the team has paused their part. They can still ask the team and get help."),
-            _("A reply that is on its way still reaches them. After it, their conversation rests."),
+            _("A reply that is on its way still reaches them. After that, their conversation is paused."),
             _("They keep their place and are not timed out. You can let them continue at any time, where they were."),
         ],
         button=_("Pause this person"),
@@ -259,7 +265,7 @@ def resume_person(request: HttpRequest, study: Study, code: str) -> HttpResponse
     person = person_of(study, code)
     question = Question(
         title=_("Let %(code)s continue?") % {"code": code},
-        consequences=[_("Their page opens where they were, by itself if they have left it open.")],
+        consequences=[_("Their page opens where they were. If they have left it open, it does so automatically.")],
         button=_("Let them continue"),
         back=reverse("research-person", args=[study.key, code]),
     )

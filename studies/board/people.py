@@ -190,7 +190,7 @@ def timeline(person: Participation) -> list[Moment]:
     found += [moment for run in person.runs.select_related("conversation") for moment in moments_of_run(run)]
     found += [Moment(act.at, board_act_label(act)) for act in person.board_acts.all()]
     found += [
-        Moment(risk.created_at, _("Risk sign, level %(level)s") % {"level": risk.level})
+        Moment(risk.created_at, _("Safety event, level %(level)s") % {"level": risk.level})
         for risk in RiskEvent.objects.filter(subject=person.code)
     ]
     return sorted(found, key=lambda moment: moment.at)

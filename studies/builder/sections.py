@@ -43,8 +43,11 @@ TITLES: Mapping[str, tuple[str | Promise, str | Promise]] = {
     "display": (_("Display"), _("What pages show, and how fast.")),
     "safety": (_("Safety rules"), _("What happens when someone may be in danger.")),
     "safety.oncall": (_("On call"), _("Whom an alarm reaches, in this order.")),
-    "safety.second_line": (_("Second safety check"), _("A model that reads each message beside the built-in screen.")),
-    "safety.stopping_rules": (_("Stopping rules"), _("What pauses an arm by itself.")),
+    "safety.second_line": (
+        _("Second line of the risk screen"),
+        _("A model that reads each message beside the built-in screen."),
+    ),
+    "safety.stopping_rules": (_("Stopping rules"), _("Rules that pause an arm automatically.")),
     "payment": (_("Payment"), _("What people are paid, and what they get if they leave early.")),
     "retention": (_("Retention"), _("Until when people can have their data deleted, and how long data are kept.")),
     "judges": (_("Judges"), _("Models that answer the rating scales.")),

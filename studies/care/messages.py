@@ -77,7 +77,7 @@ class Message:
         if self.round > 1:
             words.append(_("Something new has happened since the last alarm about this person."))
         if self.lap > 1:
-            words.append(_("No one on the whole list has acknowledged this alarm. It starts again from the first."))
+            words.append(_("No one on the list has acknowledged this alarm. It now goes to the first contact again."))
         elif self.step > 1:
             words.append(_("No one before you has acknowledged this alarm in time."))
         return words

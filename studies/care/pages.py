@@ -82,7 +82,7 @@ def require_text(text: str, message: str) -> str:
 @risk_act
 def acknowledge(request: HttpRequest, event: RiskEvent, text: str) -> str:
     desk.acknowledge(event, by=request.user)
-    return _("Acknowledged. No further contact is alarmed.")
+    return _("Acknowledged. No one else will be alerted.")
 
 
 @risk_act

@@ -125,9 +125,12 @@ def write_mail(due: Due, spec: StudySpec) -> EmailMessage:
     language = spec.languages[0]
     with translation.override(get_language(language).django):
         values = {"study": due.study.key, "day": write_day(due.day)[language]}
-        subject = _("Study %(study)s: data go after %(day)s") % values
+        subject = _("Study %(study)s: data will be removed after %(day)s") % values
         text = [
-            _("These data of the study “%(study)s” are kept until %(day)s. The day after, this happens by itself:")
+            _(
+                "The study “%(study)s” keeps these data until %(day)s. On the next day, the server does this "
+                "automatically:"
+            )
             % values,
             f"  {What(due.what).label}",
             _("Export before then what your ethics board lets you keep. To keep the data for longer, amend the study.")
@@ -135,7 +138,7 @@ def write_mail(due: Due, spec: StudySpec) -> EmailMessage:
             else _("Pay people before then. To keep contact data for longer, amend the study."),
         ]
         if due.what != What.CONTACTS and not due.study.is_finished():
-            text.append(_("It waits as long as the study is not closed, or people are still taking part."))
+            text.append(_("This waits until the study is closed and no one is taking part."))
     headers = {"Auto-Submitted": "auto-generated"}
     return EmailMessage(subject, "\n\n".join(text) + "\n", settings.DEFAULT_FROM_EMAIL, [spec.contact], headers=headers)
 

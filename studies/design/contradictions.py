@@ -311,7 +311,10 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
     if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
         yield (
             ("consent", "flags"),
-            _('there is an interview: the form must tell of it ("%(flag)s")', flag=ASKS_FOR_INTERVIEW),
+            _(
+                'the study has an interview, so the consent form must mention it: add "%(flag)s"',
+                flag=ASKS_FOR_INTERVIEW,
+            ),
         )
     for number, flag in enumerate(consent.flags):
         if flag in IMPLIED:

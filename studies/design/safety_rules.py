@@ -54,7 +54,7 @@ def check_time_zone(text: str) -> str:
 class OnCall:
     """One contact on call. The file's order is the order in which they are alarmed."""
 
-    name: Annotated[NeededLine, about("Who it is, as colleagues know them.", "Dr. Lee", max_length=100)]
+    name: Annotated[NeededLine, about("The person's name, as colleagues know it.", "Dr. Lee", max_length=100)]
     email: Annotated[Email, about("Its mail address.", "lee@example.org")] = ""
     webhook: Annotated[
         WebAddress, about("An address that gets each alarm as a POST.", "https://ntfy.example.org/duty")
@@ -120,7 +120,7 @@ class SafetyRules:
     ] = ()
     ack_minutes: Annotated[
         Whole,
-        about("Minutes until the next contact is alarmed if no one has acknowledged.", 10, ge=1, le=1440),
+        about("Minutes until the next contact is alerted if no one has acknowledged.", 10, ge=1, le=1440),
     ] = 10
     time_zone: Annotated[
         str,
@@ -131,7 +131,11 @@ class SafetyRules:
     second_line: Annotated[SecondLine | None, about("A second classifier; none by default.", None)] = None
     after_safe: Annotated[
         Literal["wait", "continue"],
-        about('"Yes, I am safe" at level 3: wait for a person, or continue after a short check.', "continue"),
+        about(
+            'What happens after "Yes, I am safe" at level 3: the conversation waits for a person on call, or '
+            "continues after a short check.",
+            "continue",
+        ),
     ] = "wait"
     ask_where: Annotated[Truth, about('Offer "tell us where you are" to someone who is not safe.', True)] = False
     worse_by: Annotated[
@@ -147,7 +151,7 @@ class SafetyRules:
         Whole, about("Days until any other adverse event must have been reported.", 15, ge=1, le=365)
     ] = 15
     stopping_rules: Annotated[
-        tuple[StoppingRule, ...], about("What pauses an arm by itself.", None, max_length=20)
+        tuple[StoppingRule, ...], about("Rules that pause an arm automatically.", None, max_length=20)
     ] = ()
 
     def broken_rules(self, _around: Any) -> Iterator[Rule]:

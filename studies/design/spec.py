@@ -252,15 +252,16 @@ class ChatSpec:
     redact_calls: Annotated[
         Truth,
         about(
-            "Mask names, e-mail and postal addresses, telephone and other long numbers in what people write before "
-            "arms and the second line are sent it ([what is found](judges.md#redaction)).",
+            "Mask names, e-mail and postal addresses, telephone and other long numbers in what people write, before it "
+            "is sent to arms and the second line ([what is found](judges.md#redaction)).",
             True,
         ),
     ] = False
     redact_exports: Annotated[
         Truth,
         about(
-            "Mask the same in the texts of exported tables, whose column `redacted` says where, and in training data.",
+            "Mask the same things in training data and in the texts of exported tables. The column `redacted` shows "
+            "where.",
             True,
         ),
     ] = False

@@ -207,7 +207,7 @@ class ModelFile(ModelSettings):
             yield from (((key,), _("is missing")) for key in ("base_url", "model") if not getattr(self, key))
         for name in PARAMETERS:
             if name in self.extra:
-                yield ("extra", name), _("is a key of its own: write %(name)s beside extra", name=name)
+                yield ("extra", name), _("does not belong under extra: write %(name)s directly in the table", name=name)
         for name in OF_JUDGES:
             if name in self.extra:
                 yield ("extra", name), _("is a key of [[judges]] itself: write %(name)s beside extra", name=name)
@@ -266,7 +266,9 @@ class JudgeFile(ModelFile):
         ),
     ] = ""
     structured: Annotated[Truth, about("Ask for its answer by a JSON schema.", True)] = False
-    redact: Annotated[Truth, about("Replace names and the like before it is sent anything.", True)] = False
+    redact: Annotated[
+        Truth, about("Mask names and similar details in everything that is sent to this model.", True)
+    ] = False
 
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""

@@ -1,4 +1,4 @@
-"""The days of a study's retention as its page Life tells them: what goes after which day, and how far that has come."""
+"""The days of a study's retention, as its page Lifecycle tells them: what is removed when, and how far it has come."""
 
 from dataclasses import dataclass
 from datetime import date, datetime

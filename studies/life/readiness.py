@@ -101,7 +101,10 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
         checked.exists(),
         _("Someone on your team has tried each help line for %(country)s in the last %(days)d days.")
         % {"country": spec.country, "days": RESOURCE_DAYS},
-        _("Dial or open each line, and confirm it on the page Life, or with open_study --resources-checked-by NAME."),
+        _(
+            "Dial or open each line, and confirm it on the page Lifecycle, or with open_study --resources-checked-by "
+            "NAME."
+        ),
         "research-resources",
     )
 

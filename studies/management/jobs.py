@@ -81,7 +81,7 @@ class JobCommand(Command):
             "--limit",
             type=int,
             metavar="N",
-            help="do at most N of them this time; with 3 a trial, which asks the model and is paid",
+            help="do at most N this time (for example 3 as a trial; the model is called, and you pay for it)",
         )
 
     def refuse_below_one(self, options: dict[str, Any], *names: str) -> None:
@@ -134,7 +134,7 @@ class JobCommand(Command):
         except InvalidOperation:
             amount = Decimal(-1)
         if not (amount.is_finite() and amount >= 0):
-            self.refuse(f"--budget: {given!r} is not an amount from 0 on.")
+            self.refuse(f"--budget: {given!r} is not an amount. Give a number of 0 or more, such as 2.50.")
         if amount >= TOO_MUCH:
             self.refuse(f"--budget: must be less than {TOO_MUCH:,}.")
         return amount.quantize(SMALLEST, ROUND_DOWN)

@@ -57,7 +57,7 @@ class SimulatingCommand(JobCommand):
     def say_left_out(self, found: Fitting) -> None:
         if found.others:
             are = one_or_more(found.others, "profile is", "profiles are")
-            self.say(f"Left out: {found.others} {are} in a language that the study has not.")
+            self.say(f"Left out: {found.others} {are} in a language that the study does not have.")
         if found.not_played:
             self.say(f"Profiles that may not be played and are left out: {describe_states(found.not_played)}.")
         if found.mild:
@@ -68,8 +68,9 @@ class SimulatingCommand(JobCommand):
         self.set_aside = run.let_count(setup)
         if others := run.to_give_way(setup):
             self.say(
-                f"Held of the same arms and profiles with other prompts, models or turns at most: {others}. Each "
-                "counts until the new one in its place has been held."
+                f"{others} earlier conversations had the same arms and profiles, but other prompts, models or a "
+                f"different "
+                "maximum of turns. Each counts until the new conversation that replaces it is finished."
             )
         return planned
 

@@ -18,7 +18,9 @@ class StageCommand(Base):
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
-        parser.add_argument("--reason", default="", help="why; it is kept with the change, and shown on the page Life")
+        parser.add_argument(
+            "--reason", default="", help="why; it is kept with the change, and shown on the page Lifecycle"
+        )
         parser.add_argument("--by", default="", metavar="NAME", help="who decides (default: your account's name)")
 
     def work(self, study: str, reason: str, by: str, **_options: Any) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class SafetyAct(models.Model):
         WHERE = "where", gettext_lazy("Where the person is")
         WROTE = "wrote", gettext_lazy("Message to the person")
         RELEASED = "released", gettext_lazy("Released")
-        ENDED = "ended", gettext_lazy("Study ended kindly")
+        ENDED = "ended", gettext_lazy("Study ended for the person")
         NOTED = "noted", gettext_lazy("Note")
         REVIEWED = "reviewed", gettext_lazy("Independent review")
         REPORTED = "reported", gettext_lazy("Entered as an adverse event")

@@ -127,7 +127,7 @@ TITLES: Mapping[str, str | Promise] = {
     "role_plays": gettext_lazy("Roles that you played"),
     "interviews": gettext_lazy("Interview"),
     "attachments": gettext_lazy("Recordings and transcripts"),
-    "candidate_dimensions": gettext_lazy("What you missed among the scales"),
+    "candidate_dimensions": gettext_lazy("Dimensions that you found missing"),
     "reviews": gettext_lazy("Conversations that you rated"),
     "verdicts": gettext_lazy("Pairs that you compared"),
     "questions": gettext_lazy("Your questions"),

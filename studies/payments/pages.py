@@ -151,11 +151,21 @@ def payees(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         number, refused = remember_payees(study, request.POST.get("ids", "")[:LONGEST_LIST])
     except ContactKeyError:
-        messages.error(request, _("Nothing was stored: the server has no key for contact data (CONTACT_KEY)."))
+        messages.error(
+            request,
+            _(
+                "Nothing was stored, because the server has no key for contact data. Ask the server's admin to set "
+                "CONTACT_KEY, and try again."
+            ),
+        )
         return redirect("research-payments", study.key)
     messages.success(request, _("Prolific IDs stored: %(number)s.") % {"number": number})
     if refused:
-        messages.error(request, _("Not understood: %(lines)s") % {"lines": "; ".join(refused[:5])})
+        messages.error(
+            request,
+            _("These lines were not understood: %(lines)s. Write one person per line: code, comma, Prolific ID.")
+            % {"lines": "; ".join(refused[:5])},
+        )
     return redirect("research-payments", study.key)
 
 

@@ -70,7 +70,7 @@ def pairwise_instruments() -> list[str]:
 def candidates(study: Study, between: str, *, test_data: bool) -> list[Candidate]:
     runs = conversations(study, is_test=test_data)
     if between == ARMS:
-        runs = runs.filter(setup="")  # results compare arms by whole seekers alone
+        runs = runs.filter(setup="")  # results compare arms by unchanged seekers alone
     replied = turns_with_reply(runs)
     found = [candidate(run, between, replied[run.conversation_id]) for run in runs.select_related("conversation")]
     return [one for one in found if one.turns and one.contestant]

@@ -59,7 +59,10 @@ def decide(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask for a reason and confirmation, then decide on all that were ticked and still wait."""
     ask = Ask(request.POST.get("act", ""), chosen_applicants(request, study))
     if not ask.applicants or ask.act not in (ADMIT, DECLINE):
-        messages.info(request, _("No one was chosen, or they no longer wait."))
+        messages.info(
+            request,
+            _("Nothing has changed: you chose no one, or the people you chose are no longer waiting. Reload the page."),
+        )
         return redirect("research-applicants", study.key)
     form = ReasonForm(request.POST if "confirm" in request.POST else None)
     if not form.is_valid():

@@ -41,7 +41,7 @@ class Tally:
 
 
 def conversations(study: Study) -> dict[tuple[str, str], Tally]:
-    """Return the conversations of whole seekers, not of ablations, by arm and condition."""
+    """Return the conversations of unchanged seekers, not of ablations, by arm and condition."""
     condition_of = {job.pk: job.plan["condition"] for job in jobs_of(study, SIMULATING) if is_whole(job)}
     items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW))
     kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults")).order_by()

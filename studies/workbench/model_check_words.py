@@ -37,8 +37,12 @@ ADVICE: labels.Words = {
     ),
     "empty": gettext_lazy("A model that thinks may have used up max_tokens. Raise it in the study file."),
     "too_long": gettext_lazy("The server takes almost no text. Look at its settings."),
-    "unparseable": gettext_lazy("This model does not answer in the form of a second line. Choose another one."),
-    "out_of_range": gettext_lazy("This model does not answer in the form of a second line. Choose another one."),
+    "unparseable": gettext_lazy(
+        "This model's answer is not in the format that the second line of the risk screen needs. Choose another model."
+    ),
+    "out_of_range": gettext_lazy(
+        "This model's answer is not in the format that the second line of the risk screen needs. Choose another model."
+    ),
 }
 
 

@@ -62,7 +62,7 @@ PAGES = (
     Page("results", "research-export", _("Export")),
     Page("set_up", "research-design", _("Design")),
     Page("set_up", "research-cards", _("Role cards")),
-    Page("set_up", "research-life", _("Life")),
+    Page("set_up", "research-life", _("Lifecycle")),
     Page("set_up", "research-webhooks", _("Webhooks")),
     Page("set_up", "research-access", _("Access")),
     Page("set_up", "research-audit", _("Audit log")),

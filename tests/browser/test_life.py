@@ -198,8 +198,8 @@ def close_and_export(page: Page, server: Server) -> None:
 
 
 def to_life(page: Page, say: Say = in_english) -> None:
-    page.get_by_role("link", name=say("Life"), exact=True).first.click()
-    expect(page.get_by_role("heading", name=say("Life of the study"))).to_be_visible()
+    page.get_by_role("link", name=say("Lifecycle"), exact=True).first.click()
+    expect(page.get_by_role("heading", name=say("Lifecycle of the study"))).to_be_visible()
 
 
 def confirm(page: Page, button: str, *, key: str = KEY, say: Say = in_english) -> None:

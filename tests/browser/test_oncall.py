@@ -93,13 +93,15 @@ def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
     ann.goto(f"{watched.base_url}/oncall/{link.partition('/oncall/')[2]}")
     expect(ann.get_by_role("heading", name="Someone may be in danger")).to_be_visible()
     expect(desk.locator("tr.row--attention")).to_have_count(1)  # a link that was opened acknowledges nothing
-    ann.get_by_role("button", name="I take care of it").click()
+    ann.get_by_role("button", name="I will take care of this").click()
     expect(ann.get_by_role("status")).to_contain_text("Acknowledged by Ann")
     expect(desk.locator("tr.row--attention")).to_have_count(0, timeout=PATIENCE)
     expect(desk).not_to_have_title(re.compile(r"^\("))
 
     person.clock.fast_forward(20_000)
-    expect(person.get_by_text("Someone has seen it and is looking after it.")).to_be_visible(timeout=PATIENCE)
+    expect(person.get_by_text("Someone from the team has seen this and is taking care of it.")).to_be_visible(
+        timeout=PATIENCE
+    )
     for page in (person, ann, desk):
         page.context.close()
 

@@ -126,9 +126,12 @@ METHODS = {
         "jackknife interval the reliabilities are computed anew without each cluster"
     ),
     "method": _(
-        "counsellors' own conversations: counsellors, arms, and the conversations of a counsellor with an arm are each "
-        "left out (or drawn) alone; variance of the first two less that of the third, at least the larger (Cameron, "
-        "Gelbach and Miller 2011); Student's t with Satterthwaite's degrees of freedom"
+        "counsellors' own conversations: three sets are left out (or drawn) one at a time: counsellors, arms, and the "
+        "conversations of one counsellor with one arm. The variance is the sum of the first two minus the third, and "
+        "at "
+        "least the larger of the first two (Cameron, Gelbach and Miller 2011); Student's t with Satterthwaite's "
+        "degrees "
+        "of freedom"
     ),
 }
 SCALE = ["instrument", "moment", "item"]

@@ -42,8 +42,8 @@ METHODS = {
         "of the closed conversations of participants and counsellors with a reply, those that they gave no final score"
     ),
     "skipped_share": _(
-        "judge empty: of the answers to an item that raters of this kind were asked for (n) and sent in, the share "
-        "without a score; a form that was never sent in is in no_final_rating alone"
+        "Rows with an empty judge column: of all answers to the item in forms that raters of this kind sent in (n), "
+        "the share without a score. Forms that were never sent in count in no_final_rating only"
     ),
     "skipped: …": _("the share of all scores requested from these raters that is missing for this reason"),
 } | quality.METHODS

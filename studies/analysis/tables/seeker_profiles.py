@@ -25,9 +25,10 @@ from studies.analysis.tables.person_answers import (
 
 METHODS = {
     "level": _(
-        "of simulated seekers (track simulated), and of people's occupation and topic: values of fewer than five "
-        "people are merged as (others); where their number would follow from the rest, the smallest of the others is "
-        "merged with them. Profiles from files are told in full, profiles made of participants' answers count as people"
+        "simulated seekers (track simulated), and the occupation and topic of people: values of fewer than five people "
+        "are merged as (others). Where their number could be worked out from the rest, the smallest of the other "
+        "values is merged with them. Profiles from files are shown in full; profiles made of participants' answers "
+        "count as people"
     ),
     "language": _(
         "of the profiles; * pools all, and where there are several, each also has rows of its own, if no profile is "

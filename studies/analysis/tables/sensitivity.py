@@ -51,10 +51,10 @@ METHODS = {
     "msr_corrected": _("msr less what the error adds to it, with its interval, as in discrimination.csv"),
     "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations, with its interval as in reliability.csv"),
     "sample": _(
-        "all: as everywhere; with_left_out: with what two coders left out; without_flagged: without what a rule of "
-        "quality.csv flags; without_incidents: without conversations that were ended for safety's sake or by a "
-        "technical failure or were held for safety's sake, in which a person's message got no reply, or an attempt at "
-        "a reply failed. A sample that changes nothing has no rows"
+        "all: as in every other table. with_left_out: also with what two coders left out. without_flagged: without "
+        "what a rule of quality.csv flags. without_incidents: without conversations that were held or ended for "
+        "safety, that a technical failure ended, in which a person's message got no reply, or in which an attempt at a "
+        "reply failed. A sample that changes nothing has no rows"
     ),
 }
 

@@ -114,7 +114,7 @@ def read_verdicts(folder: Path) -> Verdicts | None:
     table = read_pairs(folder / "pairs.csv")
     about = _about(folder, table)
     sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
-    # Arms are compared by whole seekers alone; seekers of ablations are contestants of their own.
+    # Arms are compared by unchanged seekers alone; seekers of ablations are contestants of their own.
     whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "") | (sides[0]["arm"] == sides[1]["arm"])
     kept = ~(
         table["rater"].isin(_excluded_people(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false")

@@ -90,7 +90,7 @@ class Command(Base):
         for path in removed.remaining:
             self.say(f"still names {name}, delete it unless it must stay: {path}")
         if not proof.pieces:
-            self.say("looked for no words: they said nothing longer than a few words that no one else said")
+            self.say("did not search for their words: they wrote no longer passage that is theirs alone")
             return
         tables = f"{proof.tables} tables and " if proof.tables else ""
         self.say(

@@ -20,8 +20,9 @@ LIMIT_PAIRS = "compare at most N pairs this time; with 3 a trial, which asks the
 
 class Command(JudgingCommand):
     help = (
-        "Lets a judge compare the pairs of a plan (see plan_pairs), each in both orders; a plan is of test data or of "
-        "none. What it has compared is not asked again, and what was paid for is not paid for again."
+        "Lets a judge compare the pairs of a plan (see plan_pairs), each in both orders. A plan has either only test "
+        "data "
+        "or no test data. What it has compared is not asked again, and what was paid for is not paid for again."
     )
 
     def add(self, parser: CommandParser) -> None:

@@ -13,8 +13,8 @@ from studies.workbench.labels import one_or_more
 
 class Command(Base):
     help = (
-        "Writes to applicants how was decided on them: to those admitted with their personal link, to those declined "
-        "with thanks. FILE.csv has the columns code, address and, for the links, url (as invite --csv writes it). No "
+        "Mails applicants the decision about them. Admitted people get their personal link, and declined people get "
+        "thanks. FILE.csv has the columns code, address and, for the links, url (as invite --csv writes it). No "
         "address is stored or logged; only that a mail was sent, so that no one gets two. Without --send it shows what "
         "it would send."
     )

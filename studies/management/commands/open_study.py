@@ -20,7 +20,7 @@ class Command(StageCommand):
         parser.add_argument(
             "--resources-checked-by",
             metavar="NAME",
-            help="keep that NAME has tried each line of help of the study's country today",
+            help="record that NAME has tried each help line of the study's country today",
         )
 
     def work(self, study: str, **options: Any) -> dict[str, Any]:

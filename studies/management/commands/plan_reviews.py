@@ -20,7 +20,7 @@ from studies.second_raters.reviews import (
 
 
 class Command(Base):
-    help = "Draws conversations for second raters: which ones, in which rating scales, and how many ratings of each."
+    help = "Draws conversations for reviewers: which ones, in which rating scales, and how many ratings of each."
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")

@@ -60,7 +60,7 @@ class Command(Base):
         for job in open_jobs():
             number = job.items.unfinished().count()
             wait = one_or_more(number, "item waits", "items wait")
-            self.say(f"{job}: {number} {wait} for a worker that can do it; why this one cannot is told above.")
+            self.say(f"{job}: {number} {wait} for a worker that can do it. See above why this one cannot.")
 
 
 def open_jobs() -> QuerySet[Job]:

@@ -12,8 +12,8 @@ from studies.simulation.setup import Setup
 
 class Command(SimulatingCommand):
     help = (
-        "Lets simulated seekers talk to the arms of a study and rate them as people do. A conversation that is there "
-        "already is not held again; one that was interrupted is gone on with."
+        "Lets simulated seekers talk to the arms of a study and rate them as people do. Existing "
+        "conversations are not repeated, and interrupted ones are continued."
     )
 
     def add(self, parser: CommandParser) -> None:

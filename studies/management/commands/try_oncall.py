@@ -30,7 +30,10 @@ class Command(Base):
         if not 0 <= wait <= 24 * 60:
             self.refuse("--wait must be from 0 to 1440 minutes.")
         if not rota.get_contacts(found.current().spec()):
-            self.refuse(f"{study} names no one on call.")
+            self.refuse(
+                f"The study file of {study} names no one on call. Add oncall_email or [[safety.oncall]] to it, and "
+                f"load it again."
+            )
         self.warn_of_address()
         outcomes = send_drill(found, to_all=all)
         for outcome in outcomes:

@@ -121,10 +121,10 @@ def test_the_button_of_the_page_acknowledges_once_and_stops_the_climb(event, box
     link, stranger = link_in(box.texts()[0]), Client(enforce_csrf_checks=True)
     page = stranger.get(link).content.decode()
     assert event.subject in page
-    assert "I take care of it" in page
+    assert "I will take care of this" in page
     after = stranger.post(link, {"newest": "1"}, follow=True).content.decode()
     assert "Acknowledged by Ann at " in after
-    assert "I take care of it" not in after
+    assert "I will take care of this" not in after
     stranger.post(link, {"newest": "1"})
     later()
     assert box.recipients() == ["ann@example.org"]

@@ -115,11 +115,11 @@ def test_a_study_that_names_nobody_holds_the_person_all_the_same_and_says_so(
     assert person.step.kind == "held"
     assert list(SafetyAct.objects.values_list("kind", "text")) == [("failed", "the study names no one on call")]
     page = person.page().content.decode()
-    assert "We have not reached anyone of our team yet." in page
+    assert "We have not reached anyone on our team yet." in page
     assert "is being told now" not in page
     desk.acknowledge(RiskEvent.objects.get(), by=User.objects.create_user("ada"))
     page = person.page().content.decode()
-    assert "Someone has seen it and is looking after it." in page
+    assert "Someone from the team has seen this and is taking care of it." in page
     assert "We have not reached anyone" not in page
 
 

@@ -1,4 +1,4 @@
-"""The page Life tells until when data are kept, and how far each day has come."""
+"""The page Lifecycle tells until when data are kept, and how far each day has come."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -165,7 +165,7 @@ def test_runner_says_what_waits_for_another_worker(shell: Shell, tmp_path: Path)
     assert shell.judge("standard", "--background", KEY_OF_ANOTHER="x")[1] == 0
     code, [line] = shell.said("run_jobs", "--until-done")
     assert code == 0
-    assert line.endswith("6 items wait for a worker that can do it; why this one cannot is told above.")
+    assert line.endswith("6 items wait for a worker that can do it. See above why this one cannot.")
 
 
 @pytest.mark.parametrize("seconds", ["-1", "nan"])

@@ -438,7 +438,7 @@ def press(person: Person, value: str) -> str:
 
 def test_level_4_in_a_role_waits_and_asks_twice_whose_words_they_were(counsellor):
     assert counsellor.step.kind == "held"
-    assert "Is this the role or you?" in counsellor.page().content.decode()
+    assert "Were these words part of the role, or your own?" in counsellor.page().content.decode()
     assert "was it only the role?" in press(counsellor, "role")
     assert event().role_answer == ""
     page = press(counsellor, "role")

@@ -108,7 +108,7 @@ def test_words_of_level_3_are_answered_and_asked_about_beside_a_way_out(counsell
     assert taken.assignment is not None  # a reply was fetched
     assert [frame.type for frame in taken.shown] == ["help"]
     page = counsellor.page().content.decode()
-    question = page[page.index("Is this the role or you?") :].partition("</form>")[0]
+    question = page[page.index("Were these words part of the role, or your own?") :].partition("</form>")[0]
     assert 'form="step-out"' in question
     assert counsellor.client.get(OUT).status_code == 200
     assert mail.outbox == []

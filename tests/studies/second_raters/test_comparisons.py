@@ -139,7 +139,7 @@ def test_seekers_are_compared_on_one_profile_and_with_one_arm():
 
 
 def test_seekers_of_ablations_are_contestants_and_meet_equally_often():
-    """EmoHarbor's Figure 5: whole seekers, one agent, simple profile, on one profile and with one arm."""
+    """EmoHarbor's Figure 5: unchanged seekers, one agent, simple profile, on one profile and with one arm."""
     study = factories.study()
     for setup in ("", "one agent", "simple profile"):
         for profile in ("p1", "p2"):

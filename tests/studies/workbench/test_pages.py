@@ -23,7 +23,7 @@ def test_pages_are_grouped_by_what_one_does():
         "Rating": ["Reviews", "Comparisons", "Quality", "Judges"],
         "Simulation": ["Profiles", "Benchmark"],
         "Results": ["Analysis", "Export"],
-        "Setting up": ["Design", "Role cards", "Life", "Webhooks", "Access", "Audit log"],
+        "Setting up": ["Design", "Role cards", "Lifecycle", "Webhooks", "Access", "Audit log"],
     }
 
 
@@ -39,7 +39,7 @@ def test_a_page_is_added_by_one_line_and_stands_where_it_stands():
         "File",
         "Design",
         "Role cards",
-        "Life",
+        "Lifecycle",
         "Webhooks",
         "Access",
         "Audit log",

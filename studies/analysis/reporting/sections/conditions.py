@@ -104,7 +104,7 @@ def _changes(known: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Final ratings with a behaviour of the simulated seeker left out, or with a simpler seeker, minus those "
-            "with the whole seeker on the same profiles. These conversations are not in any other table."
+            "with the unchanged seeker on the same profiles. These conversations are not in any other table."
         )
     )
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
@@ -112,31 +112,31 @@ def _changes(known: pd.DataFrame) -> Iterator[Part]:
         wide = rows.pivot_table(index=keys, columns="item", values="estimate").rename_axis(None, axis=1)
         wide = wide[in_order(instrument, wide)].rename(columns=partial(item_name, instrument))
         wide = wide.join(rows.groupby(keys)["n"].agg(span))
-        caption = _("Changed minus whole seeker, as rated by {raters} ({scale})").format(
+        caption = _("Changed minus unchanged seeker, as rated by {raters} ({scale})").format(
             raters=raters_name(raters), scale=instrument_name(instrument)
         )
         yield Excerpt(f"ablation-{raters}-{instrument}", caption, with_names(wide.reset_index()))
 
 
 def _means(known: pd.DataFrame) -> Iterator[Part]:
-    """Yield the mean scores of the whole seeker and of each changed one, as a paper's table of ablations has them."""
+    """Yield the mean scores of the unchanged seeker and of each changed one, as a table of ablations has them."""
     for (raters, instrument, moment), rows in shown_languages(known).groupby(["raters", "instrument", "moment"]):
         boards = [_board(found, dict(zip(BOARD, key, strict=True))) for key, found in rows.groupby(BOARD)]
-        caption = _("Mean scores with the whole seeker and with each changed one, as rated by {raters} ({scale})")
+        caption = _("Mean scores with the unchanged seeker and with each changed one, as rated by {raters} ({scale})")
         yield Excerpt(
             f"ablation-means-{raters}-{instrument}",
             caption.format(raters=raters_name(raters), scale=scale_name(instrument, moment)),
             _in_words(pd.concat(boards), instrument),
-            _("The whole seeker's means are over the profiles that the changed seeker with most profiles met."),
+            _("The unchanged seeker's means are over the profiles that the changed seeker with most profiles met."),
         )
 
 
 def _board(rows: pd.DataFrame, of: Mapping[str, object]) -> pd.DataFrame:
-    """Return the means of the whole seeker and of each changed one, by item, with the number of profiles."""
+    """Return the means of the unchanged seeker and of each changed one, by item, with the number of profiles."""
     changed = rows.pivot(index="setup", columns="item", values="changed")
     profiles = rows.groupby("setup")["clusters"].max()
     most = rows[rows["setup"] == profiles.idxmax()].set_index("item")["whole"]
-    board = pd.concat([most.to_frame(_("whole seeker")).T, changed])
+    board = pd.concat([most.to_frame(_("unchanged seeker")).T, changed])
     return board.assign(**of, profiles=[profiles.max(), *profiles]).rename_axis("setup").reset_index()
 
 
@@ -151,16 +151,16 @@ def _in_words(board: pd.DataFrame, instrument: str) -> pd.DataFrame:
 
 
 def _preferences(pairwise: pd.DataFrame) -> Iterator[Part]:
-    """Yield how often the whole seeker was preferred to each changed one, as Figure 5 of EmoHarbor."""
+    """Yield how often the unchanged seeker was preferred to each changed one, as Figure 5 of EmoHarbor."""
     known = pairwise[pairwise["win"].notna()] if len(pairwise) else pairwise
     rows = [row for one in known.to_dict("records") if (row := _against_whole(one))]
     if rows:
-        caption = _("Whole seeker against each changed one, side by side: shares of the verdicts")
+        caption = _("Unchanged seeker against each changed one, side by side: shares of the verdicts")
         yield Excerpt("ablation-preferences", caption, with_names(pd.DataFrame(rows)).drop(columns="instrument"))
 
 
 def _against_whole(row: Mapping[Any, Any]) -> dict[str, object] | None:
-    """Return the verdicts seen from the whole seeker; None where these two are not a whole seeker and its ablation."""
+    """Return the verdicts seen from the unchanged seeker; None where they are not a seeker and its ablation."""
     sides = {"contestant_a": ("win", "loss"), "contestant_b": ("loss", "win")}
     for (whole, (won, lost)), changed in zip(sides.items(), reversed(sides), strict=True):
         if str(row[changed]).startswith(f"{row[whole]} ("):
@@ -182,7 +182,7 @@ def _effects(known: pd.DataFrame) -> Iterator[Part]:
                 "Effect of leaving out a behaviour on {arm} ({condition}), as rated by {raters}: {level} intervals"
             ).format(arm=arm, condition=condition_name(condition), raters=raters_name(raters), level=LEVEL),
             _(
-                "Scores with the changed seeker minus scores with the whole seeker, on the same profiles. In "
+                "Scores with the changed seeker minus scores with the unchanged seeker, on the same profiles. In "
                 "brackets: conversations of both."
             ),
             dot_panels(_setups(rows, instrument), _("difference in score"), at=0),

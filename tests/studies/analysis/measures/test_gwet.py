@@ -101,5 +101,5 @@ def test_agreement_needs_two_units_with_several_ratings() -> None:
 
 def test_resampled_without_differences_has_no_interval() -> None:
     data = counted(np.full((4, 2), 5.0), FIVE)
-    with pytest.raises(Undefined, match="all resamples agree alike"):
+    with pytest.raises(Undefined, match="all resamples show the same agreement"):
         gwet.resample(data, gwet.quadratic(FIVE), np.arange(4), Bootstrap(20, 1))

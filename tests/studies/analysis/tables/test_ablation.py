@@ -60,10 +60,11 @@ def test_changed_seekers_are_compared_on_the_profiles_that_the_whole_met_too(tmp
     chats.to_csv(folder / "conversations.csv", index=False)
     table = table_of(folder).query("item == 'care'").set_index("arm")
     assert table["clusters"].to_dict() == {"kind": 0, "mild": 4, "stern": 5}
-    assert "1 profiles without the whole seeker are left out" in table.loc["mild", "note"]
+    assert "1 profiles without the unchanged seeker are left out" in table.loc["mild", "note"]
     assert table.loc["kind", ["estimate", "low", "high", "whole"]].isna().all()
     assert (
-        table.loc["kind", "note"] == "estimate, low, high, changed, whole: no profile was met by the whole seeker too"
+        table.loc["kind", "note"]
+        == "estimate, low, high, changed, whole: no profile was met by the unchanged seeker too"
     )
 
 
@@ -106,7 +107,7 @@ def excerpts_of(folder: Path) -> dict[str, pd.DataFrame]:
 def test_report_has_the_whole_seeker_above_each_changed_one_by_language(tmp_path: Path) -> None:
     folder = in_two_languages(write_benchmark(tmp_path / "export", profiles=5, seed=5))
     board = excerpts_of(folder)["ablation-means-simulated_seeker-ten"]
-    assert board["setup"].tolist() == ["whole seeker", "without resistance"] * 6
+    assert board["setup"].tolist() == ["unchanged seeker", "without resistance"] * 6
     assert board["language"].tolist() == ["English", "English", "Chinese", "Chinese"] * 3
     assert board["profiles"].tolist() == [2, 2, 3, 3] * 3
     table = table_of(folder).set_index(["arm", "language", "item"])
@@ -123,12 +124,12 @@ def test_report_has_no_language_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_report_tells_how_often_the_whole_seeker_was_preferred(tmp_path: Path) -> None:
-    """On whichever side it was shown, and of whole seekers and their own ablations alone."""
+    """On whichever side it was shown, and of unchanged seekers and their own ablations alone."""
     folder = write_benchmark(tmp_path / "export", profiles=4, seed=5)
     assert "ablation-preferences" not in excerpts_of(folder)
     chat = "kind-S00{number}-{condition}-{setup}".format
     rows = []
-    for number, verdict in enumerate(["a", "b", "a", "tie"]):  # the whole seeker is a, then b
+    for number, verdict in enumerate(["a", "b", "a", "tie"]):  # the unchanged seeker is a, then b
         sides = [chat(number=number, condition="worst_case", setup=setup) for setup in ("", "without resistance")]
         sides = sides[::-1] if number % 2 else sides
         rows.append((*sides, verdict))

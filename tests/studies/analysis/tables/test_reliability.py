@@ -172,7 +172,7 @@ def test_reliability_of_constant_ratings_on_a_known_scale_is_full_agreement_beyo
     write_table(folder, "codebook", [CARE])
     row = table_of(folder).iloc[0]
     assert row["gwet_ac2"] == 1
-    assert "gwet_ac2_low, gwet_ac2_high: all resamples agree alike" in row["note"]
+    assert "gwet_ac2_low, gwet_ac2_high: all resamples show the same agreement" in row["note"]
 
 
 def test_reliability_of_an_instruments_items_is_on_the_row_of_all_items(export_of: ExportOf) -> None:

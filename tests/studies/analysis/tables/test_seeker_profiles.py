@@ -17,7 +17,7 @@ from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
-MERGED = "values of fewer than five people, and one from which they would follow"
+MERGED = "values of fewer than five people, merged with one more so that no such number can be worked out"
 
 
 def table_of(folder: Path) -> pd.DataFrame:

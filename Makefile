@@ -12,7 +12,7 @@ check: lint
 	@$(B)/python -m pytest -n auto --dist loadfile \
 	    -m "not browser and not servers and not slow and (not django_db or both_databases)"
 
-# All tests, the long ones with fewer examples; or a part of them: make test TESTS=tests/studies/steps
+# All tests, the long ones with fewer examples; or a part of them: make test TESTS=tests/studies/participation
 test: $(DEV) browser
 	@$(B)/python -m tests $(TESTS)
 

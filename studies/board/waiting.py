@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from studies.allocation.places import count_completed, places_of
 from studies.board.arms import Arms
+from studies.care.opening import needs_lines_tried
 from studies.care.questions import find_open
 from studies.design.spec import INTERVIEW, MANUAL
 from studies.models import Participation, Study
@@ -45,6 +46,8 @@ def safety(study: Study, stuck: Stuck, test: str) -> Iterator[Waiting]:
     yield Waiting(_("Alarms that could not be sent"), stuck.unsent_alarms, desk, grave=True)
     held = f"{reverse('research-people', args=[study.key])}?status={Status.HELD}&test={test}"
     yield Waiting(_("People held for safety"), stuck.held, held, grave=True)
+    if study.is_open() and test == "no" and needs_lines_tried(study):
+        yield Waiting(_("Help lines to try"), 1, reverse("research-resources", args=[study.key]))
 
 
 def decisions(study: Study, test: str) -> Iterator[Waiting]:

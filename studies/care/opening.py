@@ -1,14 +1,20 @@
-"""The check that someone would come.
+"""The checks that someone would come, and that the help lines answer.
 
 No real person is invited to talk with a model before a drill was acknowledged.
 """
 
+from datetime import timedelta
+
+from django.utils import timezone
+
+from dialogue.safety.resources import list_version
 from studies.care.alarms import has_acknowledged_drill
 from studies.models import Arm, Participation, Study
 from studies.models.participation import TRACKS_OF_PEOPLE
 
 SCRIPTED = "scripted"
 DAYS = 30  # since the last drill
+RESOURCE_DAYS = 90  # for which a check of the help lines holds (crisis_resources.json, verification)
 
 
 def lacks_drill(study: Study) -> bool:
@@ -21,6 +27,15 @@ def lacks_drill(study: Study) -> bool:
         return False
     begun = study.participations.people().filter(protocol__arms__in=Arm.objects.exclude(kind=SCRIPTED))
     return not begun.exists() and not has_acknowledged_drill(study, within_days=DAYS)
+
+
+def needs_lines_tried(study: Study) -> bool:
+    """Return whether no one has tried the help lines that people see now for too long; the demonstration needs none."""
+    if study.is_demo():
+        return False
+    since = timezone.now() - timedelta(days=RESOURCE_DAYS)
+    country = study.current().spec().country
+    return not study.resource_checks.filter(at__gte=since, country=country, version=list_version()).exists()
 
 
 def may_not_start(person: Participation) -> bool:

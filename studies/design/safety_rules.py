@@ -140,9 +140,7 @@ class SafetyRules:
     ask_where: Annotated[Truth, about('Offer "tell us where you are" to someone who is not safe.', True)] = False
     worse_by: Annotated[
         Whole | None,
-        about(
-            "How many points a person's mood must fall over a conversation to count as much worse.", 20, ge=1, le=100
-        ),
+        about("How many points the mood (1 to 9) must fall over a conversation to count as much worse.", 3, ge=1, le=8),
     ] = None
     serious_report_hours: Annotated[
         Whole, about("Hours until a serious adverse event must have been reported.", 24, ge=1, le=24 * 90)

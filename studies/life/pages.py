@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.safety.resources import resources_for
+from studies.care.opening import RESOURCE_DAYS, needs_lines_tried
 from studies.life import readiness, stages
 from studies.life.days_of_retention import list_days
 from studies.models import Amendment, Participation, Stage, Study
@@ -97,6 +98,8 @@ def life(request: HttpRequest, study: Study) -> HttpResponse:
         "test_people": study.participations.test_data().count(),
         "under_way": study.under_way(),
         "blinded": is_blinded(study),
+        "lines_tried": study.resource_checks.order_by("-at").first(),
+        "needs_lines_tried": needs_lines_tried(study),
         "retention_days": list_days(study, timezone.now()),
         "delete_until": last_day_to_delete(study),
     }
@@ -186,6 +189,6 @@ def resources(request: HttpRequest, study: Study) -> HttpResponse:
         "resources": resources_for(spec.country),
         "country": spec.country,
         "checks": study.resource_checks.order_by("-pk")[:10],
-        "days": readiness.RESOURCE_DAYS,
+        "days": RESOURCE_DAYS,
     }
     return show(request, study, "life_resources", context)

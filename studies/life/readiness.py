@@ -13,12 +13,11 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Call
 from dialogue.safety.resources import list_version
-from studies.care.opening import DAYS, SCRIPTED, lacks_drill
+from studies.care.opening import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
 from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
 
-RESOURCE_DAYS = 90  # for which a check of the help lines holds (crisis_resources.json, verification)
 ANSWER_DAYS = 7  # for which an arm's answer to the test question holds
 GOOD = ("ok", "truncated")
 NEEDED_VALUES = ("pi_name", "contact_email", "withdrawal_deadline", "retention_end")
@@ -94,11 +93,9 @@ def contact(spec: StudySpec) -> Requirement:
 
 
 def resources(study: Study, spec: StudySpec) -> Requirement:
-    since = timezone.now() - timedelta(days=RESOURCE_DAYS)
-    checked = study.resource_checks.filter(at__gte=since, country=spec.country, version=list_version())
     return Requirement(
         "resources",
-        checked.exists(),
+        not needs_lines_tried(study),
         _("Someone on your team has tried each help line for %(country)s in the last %(days)d days.")
         % {"country": spec.country, "days": RESOURCE_DAYS},
         _(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 from django.utils import timezone
@@ -63,6 +64,17 @@ class Progress:
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
+
+
+def add_base_url(parser: CommandParser, *, links: bool) -> None:
+    """Add `--base-url`: where people reach the server (`links`), or this machine does.
+
+    With HTTPS a server answers only what has come through its proxy.
+    """
+    here = f"http://{settings.HOST}:{settings.PORT}"
+    address = settings.BASE_URL if links or settings.HTTPS else ""
+    meaning = "address with which the links begin" if links else "address at which the bots reach the server"
+    parser.add_argument("--base-url", default=address or here, metavar="URL", help=f"{meaning} (%(default)s)")
 
 
 class Command(BaseCommand):

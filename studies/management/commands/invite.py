@@ -2,13 +2,13 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
 from studies.care.opening import get_advice, lacks_drill
 from studies.data.exports.lines import open_private
 from studies.management.command import Command as Base
+from studies.management.command import add_base_url
 from studies.models import Participation, Stage
 from studies.participation.enrolment import admits_new_people, invite
 
@@ -31,7 +31,7 @@ class Command(Base):
         parser.add_argument(
             "--csv", type=Path, metavar="FILE", help="write code,track,url into this new file instead of printing"
         )
-        parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
+        add_base_url(parser, links=True)
 
     def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)

@@ -12,6 +12,7 @@ from studies.design.skeleton import FILES, MARK, marked_places
 from studies.design.skeleton import skeleton as get_skeleton
 from studies.instruments.loading import instrument_ids
 from studies.management.command import Command as Base
+from studies.management.command import add_base_url
 from studies.models import Protocol, Stage
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
@@ -56,7 +57,7 @@ class Command(Base):
         parser.add_argument(
             "--by", default="", metavar="NAME", help="of --amend: who decides (default: your account's name)"
         )
-        parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
+        add_base_url(parser, links=True)
 
     def work(
         self,

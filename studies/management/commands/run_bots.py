@@ -19,7 +19,7 @@ from studies.bots.walker import Bot, NoReply, Stuck
 from studies.design.spec import StudySpec
 from studies.interviews.stand_in import hold_interview
 from studies.management.command import Command as Base
-from studies.management.command import Progress
+from studies.management.command import Progress, add_base_url
 from studies.models import ArmRun, Participation, Study
 from studies.models.participation import ALPHABET, digest
 from studies.participation.enrolment import invite
@@ -42,7 +42,7 @@ class Command(Base):
         parser.add_argument("--count", type=int, required=True, metavar="N")
         parser.add_argument("--track", choices=Participation.Track.values, default="participant")
         parser.add_argument("--concurrency", type=int, default=4, metavar="C", help="at once (default 4)")
-        parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
+        add_base_url(parser, links=False)
         parser.add_argument("--seed", type=int, metavar="S", help="who they are and what they do (default: drawn)")
         parser.add_argument(
             "--estimate", action="store_true", help="only show what the models would be asked, and its cost"

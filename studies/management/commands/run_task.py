@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import Any
 
-from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
@@ -150,8 +149,7 @@ def check_models(task: Task) -> None:
 
 def run_bots(task: Task) -> None:
     """Let bots walk the study through this server; the lines of those who could not go on are the task's message."""
-    line = ["run_bots", task.study.key, *task.arguments, "--base-url", f"http://{settings.HOST}:{settings.PORT}"]
-    summary, _code = run(line)
+    summary, _code = run(["run_bots", task.study.key, *task.arguments])
     outcome = {"completed": summary["completed"] + summary["finished_before"], "failed": len(summary["failed"])}
     Task.objects.filter(pk=task.pk).update(outcome=outcome)
     if summary["failed"]:

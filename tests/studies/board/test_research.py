@@ -362,7 +362,7 @@ def test_person_is_told_of_in_the_language_of_the_page(desk, study):
 
     page = desk.get(address("person", person.code), headers={"accept-language": "zh-hans"}).content.decode()
 
-    assert [word in page for word in ("评审者", "工作或求职", "已关闭", "正常结束")] == [True, True, True, True]
+    assert [word in page for word in ("评审者", "工作或求职", "已结束", "正常结束")] == [True, True, True, True]
     assert [word in page for word in ("Reviewer", "closed", "finished")] == [False, False, False]
 
 

@@ -86,7 +86,7 @@ def test_nobody_acknowledges_and_the_next_contact_is_alarmed_and_then_all_again(
     assert "No one before you has acknowledged this alarm in time." in box.texts()[1]
     later()
     assert box.recipients() == ["ann@example.org", "ben@example.org", "ann@example.org"]
-    assert "No one on the whole list has acknowledged this alarm." in box.texts()[2]
+    assert "No one on the list has acknowledged this alarm." in box.texts()[2]
     assert [body["unanswered"] for body in hook.bodies()] == [False, True]
     assert kinds(event)[2:5] == [("overdue", "Ann"), ("alarmed", "Ben"), ("overdue", "Ben")]
 

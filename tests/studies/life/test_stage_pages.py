@@ -1,9 +1,12 @@
 """A researcher closes a study and opens it again, each by a confirmed act."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from studies.models import Participation, Study
 from studies.models.participation import Status
@@ -34,6 +37,25 @@ def address(name):
 
 def text_of(page):
     return " ".join(page.content.decode().split())
+
+
+def test_an_open_study_asks_for_its_help_lines_to_be_tried_again(desk, hearts):
+    def told():
+        waiting = desk.get(address("study")).context["waiting"]
+        return [one.url for one in waiting if str(one.label) == "Help lines to try"], text_of(desk.get(address("life")))
+
+    waits, text = told()
+    assert waits == [address("resources")]
+    assert "No one has tried the lines" in text
+    desk.post(address("resources"))
+    waits, text = told()
+    assert waits == []
+    assert "ada tried the lines that people in distress see on" in text
+    assert "too long ago" not in text
+    hearts.resource_checks.update(at=timezone.now() - timedelta(days=91))
+    waits, text = told()
+    assert waits == [address("resources")]
+    assert "That is too long ago" in text
 
 
 def all_are_through(study):

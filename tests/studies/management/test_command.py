@@ -1,10 +1,12 @@
 """What all commands share, seen from a shell."""
 
 import json
+from argparse import ArgumentParser
 
 import pytest
 from django.core.management import get_commands
 
+from studies.management.command import add_base_url
 from tests.server import ROOT, Server, free_port
 
 OURS = (
@@ -70,6 +72,23 @@ def shell(tmp_path_factory):
 
 def test_every_command_of_ours_is_there():
     assert set(OURS) <= {name for name, app in get_commands().items() if app == "studies"}
+
+
+@pytest.mark.parametrize(
+    ("values", "links", "address"),
+    [
+        ({"HTTPS": False, "BASE_URL": ""}, True, "http://127.0.0.1:8000"),
+        ({"HTTPS": False, "BASE_URL": "https://study.example.org"}, True, "https://study.example.org"),
+        ({"HTTPS": False, "BASE_URL": "https://study.example.org"}, False, "http://127.0.0.1:8000"),
+        ({"HTTPS": True, "BASE_URL": "https://study.example.org"}, False, "https://study.example.org"),
+    ],
+)
+def test_links_begin_with_the_servers_address_and_bots_go_through_its_proxy(settings, values, links, address):
+    settings.HOST, settings.PORT = "127.0.0.1", 8000
+    settings.HTTPS, settings.BASE_URL = values["HTTPS"], values["BASE_URL"]
+    parser = ArgumentParser()
+    add_base_url(parser, links=links)
+    assert parser.parse_args([]).base_url == address
 
 
 def run_several(shell, commands):

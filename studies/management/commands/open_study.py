@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from studies.life.readiness import confirm_resources
 from studies.management.stage_command import StageCommand
-from studies.models import Stage, Study
+from studies.models import Stage
 
 
 class Command(StageCommand):
@@ -24,10 +24,9 @@ class Command(StageCommand):
         )
 
     def work(self, study: str, **options: Any) -> dict[str, Any]:
-        if name := options["resources_checked_by"]:
-            self.confirm(self.study(study), name)
-        return super().work(study=study, **options)
-
-    def confirm(self, study: Study, name: str) -> None:
-        kept = confirm_resources(study, name)
-        self.say(f"{kept.by_name} has tried the help lines of {kept.country}: recorded.")
+        name = options["resources_checked_by"]
+        kept = confirm_resources(self.study(study), name) if name else None
+        summary = super().work(study=study, **options)
+        if kept:  # a refusal keeps nothing, and must not say that it did
+            self.say(f"{kept.by_name} has tried the help lines of {kept.country}: recorded.")
+        return summary

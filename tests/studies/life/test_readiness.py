@@ -186,6 +186,16 @@ def test_a_study_is_opened_paused_and_closed_by_commands(hearts, capsys):
     assert hearts.resource_checks.get().by_name == "Ann"
 
 
+def test_a_check_of_the_lines_is_said_to_be_recorded_only_where_it_is(hearts, capsys):
+    make_ready(hearts)
+    hearts.resource_checks.all().delete()
+    hearts.participations.all().delete()  # whose rehearsals are missing then
+    with pytest.raises(CommandError, match="cannot be opened yet"):
+        run("open_study", "hearts", "--resources-checked-by", "Ann", capsys=capsys)
+    assert "recorded" not in capsys.readouterr().out
+    assert not hearts.resource_checks.exists()
+
+
 def test_a_study_in_rehearsal_can_be_neither_paused_nor_closed(hearts):
     for command in ("pause_study", "close_study"):
         with pytest.raises(CommandError, match="hearts is in the stage rehearsal"):

@@ -77,7 +77,9 @@ class Compare(StepKind):
         # The field that tells a draft's place among several of one step says here which pair was on the page.
         if comparison is None or visit.request.POST.get("checkpoint") != str(comparison.pk):
             # Judged before, or gone to someone else.
-            messages.info(visit.request, _("This pair has been given to someone else. Your next step is below."))
+            messages.info(
+                visit.request, _("This pair is no longer waiting for your comparison. Your next step is below.")
+            )
             return False
         if "decline" in visit.request.POST:
             comparisons.give_back(comparison)

@@ -97,7 +97,7 @@ class RateOthers(StepKind):
         review = reviews.get_unfinished(visit.participation)
         if visit.request.POST.get("checkpoint", "") != (place_of(review) if review else ""):
             # What the form is about has been rated before, or has gone to someone else.
-            messages.info(visit.request, _("This page has been given to someone else. Your next step is below."))
+            messages.info(visit.request, _("This page is no longer waiting for your rating. Your next step is below."))
             return False
         if review is None:
             leave(visit)

@@ -55,7 +55,7 @@ def test_app_is_asked_for_its_code_after_the_password(ada):
     other, to = sign_in()
     assert to == SECOND
     assert other.get("/research/").status_code == 302
-    assert "That is not right." in other.post(SECOND, {"code": "000000"}).content.decode()
+    assert "This code is not correct." in other.post(SECOND, {"code": "000000"}).content.decode()
     sign_in(other)
     assert other.post(SECOND, {"code": code_of(secret)})["Location"] == "/research/"
     assert other.get("/research/").status_code == 200
@@ -101,7 +101,7 @@ def test_wrong_code_of_the_second_step_stands_in_the_audit_log(ada):
 def test_wrong_code_turns_nothing_on(ada):
     client, _ = sign_in()
     response = client.post(f"{HOME}app/", {"code": "000000"})
-    assert "That is not right." in response.content.decode()
+    assert "This code is not correct." in response.content.decode()
     assert not Authenticator.objects.exists()
 
 

@@ -63,7 +63,7 @@ def test_announcement_is_one_mail_to_the_contact():
 
     (sent,) = mail.outbox
     assert sent.to == ["lab@example.org"]
-    assert sent.subject.startswith("Study kept: data go after ")
+    assert sent.subject.startswith("Study kept: data will be removed after ")
     assert "The study is anonymised" in sent.body
     assert RetentionRecord.objects.get().announced_at is not None
 

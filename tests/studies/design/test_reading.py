@@ -222,7 +222,7 @@ FAULTS = [
     (
         "arms[1].extra",
         {"temperature": 1.5},
-        "arms[1].extra.temperature: is a key of its own: write temperature beside extra",
+        "arms[1].extra.temperature: does not belong under extra: write temperature directly in the table",
     ),
     ("order", 3, "order: must be a table"),
     # missing and empty
@@ -401,7 +401,7 @@ FAULTS = [
     (
         "steps",
         [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview"}],
-        'consent.flags: there is an interview: the form must tell of it ("if_interview")',
+        'consent.flags: the study has an interview, so the consent form must mention it: add "if_interview"',
     ),
     (
         "steps",
@@ -777,7 +777,7 @@ def test_prompt_of_a_judge_serves_all_its_strategies(tmp_path: Path) -> None:
         ("repair", "Mend {dialogue}.", "{dialogue} is not a placeholder of this prompt. It has {answer}"),
         ("reminder", "{name}, the form!", "{name} is not a placeholder of this prompt. It has none"),
         ("supporter", "Help {persona}.", "{persona} is not a placeholder of this prompt. It has {profile}"),
-        ("thinker", "What goes on in them?", "no line begins with <output> and gives the form of the answer"),
+        ("thinker", "What goes on in them?", "needs a line that begins with <output> and shows the form of the answer"),
         ("thinker", 'So:\n<output>{"cognition": "…", "goal": "…"}', "the line that begins with <output> lacks emotion"),
     ],
 )  # fmt: skip

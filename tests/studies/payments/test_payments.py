@@ -358,7 +358,7 @@ def test_file_for_prolific_has_ids_and_amounts_alone(desk, study):
     assert response["Content-Disposition"] == 'attachment; filename="paid-payments-prolific.csv"'
     shown = desk.get(PAGE).content.decode()
     assert "Prolific IDs stored: 1." in shown
-    assert f"Not understood: P0,{ID}; {known.code},short" in shown
+    assert f"These lines were not understood: P0,{ID}; {known.code},short" in shown
 
 
 @db

@@ -76,7 +76,7 @@ def test_page_begins_with_care_and_the_line_to_call(said, kind, first):
 @pytest.mark.parametrize(
     ("categories", "words"),
     [
-        (["violence_from_others"], "No one may hurt you, and it is not your fault."),
+        (["violence_from_others"], "No one has the right to hurt you, and it is not your fault."),
         (["danger_to_others"], "Are you and the others safe right now?"),
         (["child"], "Are you and the child safe right now?"),
         (["active_ideation"], "You do not have to carry this alone."),
@@ -102,16 +102,16 @@ def test_page_says_who_was_told_without_a_name_and_when_somebody_has_seen_it():
     Alarm.objects.update(sent_at=timezone.now())
     page = look(person)
     assert ("the person on call" in page, "Ada" in page, "ada@" in page) == (True, False, False)
-    assert "Someone has seen it" not in page
+    assert "Someone from the team has seen this" not in page
     Alarm.objects.update(acknowledged_at=timezone.now(), climb_at=None)
-    assert "Someone has seen it" in look(person)
+    assert "Someone from the team has seen this" in look(person)
 
 
 def test_page_says_so_when_nobody_has_answered_in_time():
     person = someone()
     person.say(GRAVE)
     Alarm.objects.update(sent_at=timezone.now(), climb_at=timezone.now())
-    assert "No one has answered us yet" in look(person)
+    assert "We have not had an answer from our team yet" in look(person)
 
 
 def test_letter_of_the_team_stands_on_the_page():

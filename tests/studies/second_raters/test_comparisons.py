@@ -379,7 +379,7 @@ def test_form_of_a_pair_that_went_back_changes_nothing_and_shows_the_one_at_hand
     old = answers(person)
     Comparison.objects.all().delete()
     assert person.send(old).status_code == 302
-    assert "no longer yours to compare" in html(person.page())
+    assert "no longer waiting for your comparison" in html(person.page())
     assert Verdict.objects.count() == 0
     assert person.send(answers(person)).status_code == 302
     assert Verdict.objects.count() == len(QUESTIONS)

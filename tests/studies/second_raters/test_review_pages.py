@@ -174,7 +174,7 @@ def test_a_form_sent_twice_is_taken_once_and_not_for_the_next_conversation(study
     again = reviewer.send({"checkpoint": old, **SCORES, "safety": "1"})
 
     assert again.status_code == 302
-    assert "That page is no longer yours to rate." in page_of(reviewer)
+    assert "This page is no longer waiting for your rating." in page_of(reviewer)
     assert Response.objects.filter(run__in=runs).count() == 1
     assert not Answer.objects.filter(item="safety", value=1.0).exists()
 

@@ -89,7 +89,7 @@ def test_nobody_is_decided_on_where_nobody_was_chosen(study, desk, sent):
 
     told = desk.post(decide(study), {**sent, "reason": "x", "confirm": "yes"}, follow=True).content.decode()
 
-    assert "No one was chosen" in told
+    assert "you chose no one" in told
     assert statuses(person) == ["in_review"]
 
 

@@ -316,7 +316,7 @@ def test_notice_about_anything_else_stays_when_a_reply_comes(open_chat: Callable
     chat.text.fill("x" * 4001)
     chat.text.press("Enter")
     notice = chat.page.locator('[data-part="notice"]')
-    expect(notice).to_contain_text("A message can have 4000 characters")
+    expect(notice).to_contain_text("A message can have up to 4000 characters")
     chat.line.push(frames.StoredReply, turn=1, text="Long?")
     expect(chat.replies()).to_have_count(1)
     expect(notice).to_be_visible()

@@ -372,7 +372,7 @@ def test_omega_ignores_the_order_of_items_and_ratings_and_a_constant(
 @pytest.mark.parametrize(
     ("scores", "reason"),
     [
-        (SHROUT_FLEISS[:, :2], "fewer than three items"),
+        (SHROUT_FLEISS[:, :2], "a factor needs at least three items"),
         (SHROUT_FLEISS[:4], "fewer complete ratings than a factor needs"),
         (np.column_stack([SHROUT_FLEISS[:, :3], np.ones(6)]), "an item does not vary"),
         (SHROUT_FLEISS[:, [0, 1, 2, 2]], "an item follows from the others"),
@@ -406,7 +406,7 @@ def test_omega_by_polychoric_correlations_does_not_mind_how_points_are_spaced() 
 @pytest.mark.parametrize(
     ("scores", "reason"),
     [
-        (SHROUT_FLEISS[:, :2], "fewer than three items"),
+        (SHROUT_FLEISS[:, :2], "a factor needs at least three items"),
         (SHROUT_FLEISS[:4], "fewer complete ratings than a factor needs"),
         (np.column_stack([SHROUT_FLEISS[:, :3], np.ones(6)]), "an item does not vary"),
         (SHROUT_FLEISS / 2, "not whole numbers"),

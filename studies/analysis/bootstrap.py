@@ -221,22 +221,6 @@ class ResampledTwoWay(Inference):
 
 
 @dataclass(frozen=True)
-class ResampledTogether:
-    """Several statistics from the same draws; nan where one is undefined."""
-
-    estimates: Array  # one per statistic
-    replicates: Array  # replicates × statistics
-    jackknife: Array  # clusters × statistics
-
-    def one(self, place: int) -> Resampled:
-        values = self.replicates[:, place]
-        defined = _keep_finite(values)
-        return Resampled(
-            float(self.estimates[place]), defined, self.jackknife[:, place], undefined=len(values) - len(defined)
-        )
-
-
-@dataclass(frozen=True)
 class Bootstrap:
     """The number of draws, and their seed.
 
@@ -260,13 +244,6 @@ class Bootstrap:
         return Resampled(
             float(statistic(total)), defined, statistic(total - sums), undefined=len(values) - len(defined)
         )
-
-    def resample_together(self, statistics: Statistic, sums: Array) -> ResampledTogether:
-        """Resample statistics with several values, (…, sums) → (…, values), as `resample` does."""
-        if len(sums) < 2:
-            raise Undefined("under_two_clusters")
-        total = sums.sum(axis=0)
-        return ResampledTogether(statistics(total), statistics(self._draw(sums, self.seed)), statistics(total - sums))
 
     def resample_two_way(self, statistic: Statistic, cells: Array) -> ResampledTwoWay:
         """Resample two crossed kinds of clusters.

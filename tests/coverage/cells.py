@@ -341,8 +341,7 @@ def open_after(found: Array) -> Array:
 
 def bounds_of_measured(one: Measured, people: drawn.Numbers, bootstrap: Bootstrap) -> Bounds:
     """`people`: whose each conversation is."""
-    at = Drawn(people, None, bootstrap)
-    found = (one.jackknife(at) if one.symmetric else at.resample(one.statistic, one.values)).interval()
+    found = one.infer(Drawn(people, None, bootstrap)).interval()
     return float(one.to_scale(found.low)), float(one.to_scale(found.high))
 
 

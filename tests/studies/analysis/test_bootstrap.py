@@ -268,12 +268,3 @@ def test_resample_covers_as_often_as_a_cluster_bootstrap_must() -> None:
     bootstrap = Bootstrap(200, 3)
     narrow, wide = bootstrap.resample(mean, five).interval(), bootstrap.resample(mean, once).interval()
     assert (narrow.low, narrow.high) == pytest.approx((wide.low, wide.high))
-
-
-def test_resample_together_gives_what_each_gives_alone(clustered: pd.DataFrame) -> None:
-    sums, bootstrap = pair_sums(clustered), Bootstrap(100, 3)
-    together = bootstrap.resample_together(lambda s: np.stack([fisher_z(s), mean(s) + 1], axis=-1), sums)
-    for place, statistic in enumerate((fisher_z, lambda s: mean(s) + 1)):
-        one, alone = together.one(place), bootstrap.resample(statistic, sums)
-        assert one.replicates.tolist() == alone.replicates.tolist()
-        assert one.interval() == alone.interval()

@@ -140,14 +140,13 @@ def cross_check(
         yield what, [_row(replace(check, sample=check.sample or sample), presented) for check in checks]
 
 
-def sample_of(export: Export, most: int | None = None) -> tuple[Export, Note | None]:
-    """Return the export with so few clusters, drawn at random, that it has `most` ratings or little more, and a note
+def sample_of(export: Export) -> tuple[Export, Note | None]:
+    """Return the export with so few clusters, drawn at random, that it has MOST_RATINGS or little more, and a note
     on that sample; the export itself and None where it has no more."""
-    limit = MOST_RATINGS if most is None else most
-    if len(export.ratings) <= limit:
+    if len(export.ratings) <= MOST_RATINGS:
         return export, None
     clusters = sorted(export.conversations["cluster"].unique())
-    kept = _draw(clusters, max(1, len(clusters) * limit // len(export.ratings)))
+    kept = _draw(clusters, max(1, len(clusters) * MOST_RATINGS // len(export.ratings)))
     conversations = export.conversations[export.conversations["cluster"].isin(kept)]
     ratings = export.ratings[export.ratings["conversation"].isin(conversations.index)]
     sample = Note("sample_of_clusters", count=len(kept), all=len(clusters))

@@ -257,10 +257,11 @@ def test_many_ratings_are_checked_on_a_sample_of_clusters(study: Path, monkeypat
     assert rows_of(study, tables).equals(rows)
 
 
-def test_a_sample_has_whole_clusters(study: Path) -> None:
+def test_a_sample_has_whole_clusters(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export = load(study)
     assert sample_of(export) == (export, None)
-    sampled, said = sample_of(export, len(export.ratings) // 4)
+    monkeypatch.setattr(module, "MOST_RATINGS", len(export.ratings) // 4)
+    sampled, said = sample_of(export)
     assert str(said) == "a sample of 4 of 16 clusters"
     assert sampled.conversations.groupby("cluster").size().tolist() == [3] * 4
     assert len(sampled.ratings) == len(export.ratings) // 4

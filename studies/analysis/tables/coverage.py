@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, number_names
-from studies.analysis.frames import VARIANT, Export, read_ratings
+from studies.analysis.frames import VARIANT, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note
@@ -93,8 +93,8 @@ def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
 
 def _questions(export: Export) -> pd.DataFrame:
     """Return one row for each score that a judge was asked for, including the missing ones."""
-    judged = export.ratings[export.ratings["rater_kind"] == "judge"]
-    rows = pd.concat([table.astype({"score": float}) for table in (judged, export.unscored)], ignore_index=True)
+    tables = [table[table["rater_kind"] == "judge"] for table in (export.ratings, export.unscored)]
+    rows = pd.concat([table.astype({"score": float}) for table in tables], ignore_index=True)
     texts = rows[["rater", "strategy", *SCALE, *THING, "missing_reason"]].astype(str)
     asked = texts.rename(columns={"rater": "judge", "missing_reason": "reason"}).assign(score=rows["score"])
     return _with_arms(asked, export.conversations)
@@ -244,29 +244,11 @@ def _skips(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _asked_of_people(export: Export) -> pd.DataFrame:
     """Return one row for each answer, including those without a score; texts with few values stay categories."""
-    given = export.ratings[export.ratings["rater_kind"] != "judge"]
-    columns = [*RATED, "conversation", "score"]
-    asked = [given[columns].assign(reason=""), _skipped_ratings(export)[[*columns, "reason"]]]
-    texts = pd.concat(asked, ignore_index=True).astype(dict.fromkeys([*RATED, "conversation"], "category"))
+    skipped = export.unscored.assign(reason=export.unscored["missing_reason"].astype(str))
+    columns = [*RATED, "conversation", "score", "reason"]
+    asked = pd.concat([export.ratings.assign(reason="")[columns], skipped[columns]], ignore_index=True)
+    texts = asked[asked["rater_kind"] != "judge"].astype(dict.fromkeys([*RATED, "conversation"], "category"))
     return _with_arms(texts, export.conversations)
-
-
-def _skipped_ratings(export: Export) -> pd.DataFrame:
-    """Read again, for an `Export` has no row of a person without a score; nothing to read where none can be missing."""
-    if not sum(export.missing.values()):
-        return export.unscored.iloc[:0].assign(reason="")
-    ratings = read_ratings(export.folder / "ratings.csv")
-    without = ratings[ratings["score"].isna() & (ratings["rater_kind"] != "judge")]
-    kept = without["conversation"].isin(export.conversations.index) & ~without["rater"].isin(_excluded_people(export))
-    return without[kept].assign(reason=without["missing_reason"].astype(str))
-
-
-def _excluded_people(export: Export) -> set[str]:
-    path = export.folder / "participants.csv"
-    if not path.is_file():
-        return set()
-    people = read_table(path, (), ("participant", "excluded"))
-    return set(people.loc[people["excluded"] == "true", "participant"].astype(str)) - {""}
 
 
 TABLES = (

@@ -66,7 +66,7 @@ def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
 
     After the contests of two come the contestants against all others, with their strengths.
     """
-    verdicts = read_verdicts(export.folder)
+    verdicts = read_verdicts(export)
     for of, group in verdicts.groups() if verdicts else ():
         rows = [_contest(of | names, contest, bootstrap).cells() for names, contest in group.contests()]
         rows += [row.cells() for row in _scale(of, group, bootstrap)]

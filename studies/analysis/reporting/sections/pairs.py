@@ -70,7 +70,7 @@ def _who(raters: object, instrument: object) -> str:
 
 
 def _verdicts_left_out(results: Results) -> Iterator[str]:
-    verdicts = read_verdicts(results.export.folder)
+    verdicts = read_verdicts(results.export)
     if verdicts and verdicts.alike:
         yield ngettext(
             "{count} verdict on a pair with the same arm and the same kind of seekers says nothing about either.",

@@ -345,7 +345,7 @@ def test_verdicts_on_two_arms_about_an_ablation_do_not_count_and_are_told(export
     table, _ = tables_of(folder)
     counted = [row for row in rows if not changed.keys() & row.values()]
     assert table["n"].sum() == len(counted) < len(rows)
-    verdicts = read_verdicts(folder)
+    verdicts = read_verdicts(load(folder))
     assert (verdicts.left_out, verdicts.alike, verdicts.ablated) == (0, 0, len(rows) - len(counted))
 
 
@@ -363,7 +363,7 @@ def test_seekers_of_an_ablation_are_contestants_beside_the_whole_ones(export_of:
         "simulated average",
         "simulated average (one agent)",
     }
-    assert read_verdicts(folder).ablated == 0
+    assert read_verdicts(load(folder)).ablated == 0
     with speaking("en"):
         assert contestant_name("simulated average (one agent)") == "simulated seekers, average (one agent)"
 

@@ -16,8 +16,6 @@ from scipy.stats import t as student_t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Interval, Statistic, sum_by_cluster
 from studies.analysis.measures import clustered, variance
-from studies.analysis.measures.judge_gap import reliability as one_way_reliability
-from studies.analysis.measures.judge_gap import unit_sums
 from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
@@ -78,10 +76,9 @@ def _by_consistency(matrix: Array, clusters: Numbers) -> Reliability:
 
 
 def _one_way(scores: Array, targets: Numbers, clusters: Numbers) -> Reliability:
-    sums = sum_by_cluster(unit_sums(scores, targets, len(clusters)), clusters)
-    total = sums.sum(axis=0)
-    estimate = variance.one_way(scores, targets).mean.estimate
-    return Reliability(estimate, one_way_reliability(total - sums), Note("reliability_one_way"))
+    sums = sum_by_cluster(clustered.one_way_sums(scores, targets), clusters)
+    left_out = clustered.one_way_of_mean(sums.sum(axis=0) - sums)
+    return Reliability(variance.one_way(scores, targets).mean.estimate, left_out, Note("reliability_one_way"))
 
 
 def _by_components(scores: Array, targets: Numbers, raters: Numbers, clusters: Numbers) -> Reliability:

@@ -349,17 +349,13 @@ def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn)
 
 
 def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    deviations = judge_gap.deviations(x, y)
-    total = deviations.sum(axis=0)
-    row.values |= {"bias": float(judge_gap.bias(total)), "mae": float(judge_gap.mean_absolute_error(total))}
-    row.values |= {"lower_limit": float(judge_gap.lower_limit(total))}
-    row.values |= {"upper_limit": float(judge_gap.upper_limit(total))}
+    names = "bias", "lower_limit", "upper_limit"
+    row.values |= dict(zip(names, judge_gap.bias_and_limits(x, y), strict=True)) | {"mae": float(np.abs(y - x).mean())}
     if len(x) < 2:
         row.leave_out("lower_limit", "upper_limit", because=Note("under_two_conversations"))
     row.compute("ccc", lambda: correlation.concordance(x, y))
     row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
-    measured = [intervals.Measured("bias", judge_gap.bias, deviations), intervals.concordance(x, y)]
-    intervals.add_intervals(row, measured, drawn)
+    intervals.add_intervals(row, [intervals.bias(x, y), intervals.concordance(x, y)], drawn)
 
 
 def _add_interval(row: Row, x: Array, y: Array, drawn: Drawn) -> None:

@@ -12,6 +12,7 @@ from studies.analysis.bootstrap import (
     Inference,
     Statistic,
     fisher_z,
+    mean,
     pair_moments,
     refuse_alike,
     sum_by_cell,
@@ -99,6 +100,10 @@ def inference_of_kendall(human: Array, judge: Array, drawn: Drawn) -> Inference:
     found = drawn.jackknife(pairs.kendall_z(), pairs.indicators())
     refuse_one(found)
     return found
+
+
+def bias(human: Array, judge: Array) -> Measured:
+    return Measured("bias", mean, np.column_stack([np.ones_like(human), judge - human]))
 
 
 def concordance(human: Array, judge: Array) -> Measured:

@@ -302,7 +302,7 @@ def _compare(
 
 def _draw_of(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
     """Return the clusters to draw, and for counsellors' own conversations the arms too."""
-    clusters, arms = (np.unique(about[name].to_numpy(str), return_inverse=True)[1] for name in ("cluster", "arm"))
+    clusters, arms = (number_names(about[name]) for name in ("cluster", "arm"))
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
     return Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
 

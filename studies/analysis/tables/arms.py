@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, mean, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, mean, number_names, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
@@ -155,7 +155,7 @@ def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values = scores["score"].to_numpy(float)
-    clusters = np.unique(scores["cluster"].to_numpy(str), return_inverse=True)[1]
+    clusters = number_names(scores["cluster"])
     row = Row(**of, n=len(values))
     row.values |= {"mean": float(values.mean()), "clusters": int(clusters.max()) + 1}
     if len(values) > 1:

@@ -12,6 +12,7 @@ from studies.analysis.frames import VARIANT, Export
 from studies.analysis.jackknife import Jackknifed, method_of_r
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.scores import mean_of_items
 
 JUDGE = ["judge", "strategy"]
 SCALE = ["instrument", "moment", "item"]
@@ -40,10 +41,7 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
     rows = judged_rows(ratings).dropna(subset="score")
     single = rows.groupby([*JUDGE, "variant", *SCALE, *UNIT])["score"].mean().reset_index()
     items = single.groupby(["instrument", "moment"])["item"].transform("nunique")
-    keys = [*JUDGE, "variant", "instrument", "moment", *UNIT]
-    together = single.assign(items=items).groupby([*keys, "items"])["score"].agg(["mean", "size"]).reset_index()
-    whole = together[(together["size"] == together["items"]) & (together["items"] > 1)]
-    return pd.concat([single, whole[keys].assign(item=ALL, score=whole["mean"])], ignore_index=True)
+    return pd.concat([single, mean_of_items(single[items > 1], items[items > 1])], ignore_index=True)
 
 
 def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:

@@ -10,6 +10,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.bradley_terry import has_strengths, is_connected, log_strengths
+from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row, Undefined
@@ -102,7 +103,7 @@ def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap
     constant = []
     for place, share in enumerate(SHARES, 1):
         if row.values[share] in (0, 1):
-            low, high = _wilson(row.values[share], row.values["clusters"])
+            low, high = wilson(row.values[share], row.values["clusters"])
             constant.append(share)
         else:
             low, high = np.quantile(drawn[:, place] / drawn[:, 0], TAILS)
@@ -110,11 +111,6 @@ def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap
     if constant:
         row.add_notes(Note("all_verdicts_alike").on(*constant))
     _warn(row, contest)
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    interval = binomtest(round(share * n), n).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
 
 
 def _warn(row: Row, group: Group) -> None:

@@ -9,12 +9,12 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.declared import Declared
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures.multiple import holm
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import arm_pairs, strategy_tests
+from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Table
 
 COLUMNS = [
@@ -69,7 +69,9 @@ def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Fo
         if declared.withdrawn_in is None:
             rows += _rows(declared, export, bootstrap)
             yield rows[-1]["contrast"], []
-    yield "all rows", _adjust(rows)
+    # All that is declared is one family: data must not decide how many tests there are.
+    adjust([row for row in rows if row["analysis"] == PRIMARY], lambda row: 0, undecided=lambda row: True)
+    yield "all rows", rows
 
 
 def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[Found]:
@@ -143,18 +145,6 @@ def _sensitivity_of(pair: Found, differences: Array) -> Found:
         row.leave_out("low", "high", because=reason.note)
     row.add_notes(*pair["note"])
     return row.cells() | {"method": Notes(Note("wilcoxon_and_shift")), "analysis": SENSITIVITY}
-
-
-def _adjust(rows: list[Found]) -> list[Found]:
-    """Return the rows with p_holm over all that is declared: data must not decide how many tests there are.
-
-    Sensitivity analyses are not adjusted.
-    """
-    adjusted = iter(holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows if row["analysis"] == PRIMARY]))
-    for row in rows:
-        p = next(adjusted) if row["analysis"] == PRIMARY else np.nan
-        row["p_holm"] = np.nan if np.isnan(row["p"]) else p
-    return rows
 
 
 TABLES = (

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
+from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap, number_names
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import mixed
@@ -157,7 +157,7 @@ def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dic
 
 def model_of(model: Model, scores: pd.DataFrame) -> mixed.Data:
     """Return the model of an item's scores, with all terms that are known, whether or not they can be told apart."""
-    terms = {name: np.unique(scores[name].to_numpy(str), return_inverse=True)[1] for name in _terms(model, scores)}
+    terms = {name: number_names(scores[name]) for name in _terms(model, scores)}
     arms, arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)
     return mixed.Data(scores["score"].to_numpy(float), np.eye(len(arms))[arm], terms)
 

@@ -11,7 +11,7 @@ import pandas as pd  # noqa: TID253
 from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
 from statsmodels.tools.sm_exceptions import ModelWarning  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, number_names
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import clustered, coincidence, gwet, kappa, polychoric
@@ -190,8 +190,7 @@ def _conversations_row(
 
 def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:
     """Return the cluster of each row, numbered from 0 without gaps."""
-    of_rows = conversations.loc[index.get_level_values("conversation").astype(str), "cluster"]
-    return np.unique(of_rows.to_numpy(str), return_inverse=True)[1]
+    return number_names(conversations.loc[index.get_level_values("conversation").astype(str), "cluster"])
 
 
 def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
@@ -390,7 +389,7 @@ def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
     row.leave_out(*(name for name in _MEASURED if name not in _with_bounds(ONE_WAY)), because=Note("own_conversations"))
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
-    arms = np.unique(means["arm"], return_inverse=True)[1]
+    arms = number_names(means["arm"])
     _add_one_way(row, means["score"].to_numpy(float), arms, np.arange(len(set(arms))))
     row.add_notes(Note("confounded"))
     return row.cells()

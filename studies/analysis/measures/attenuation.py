@@ -1,4 +1,4 @@
-"""The highest r that the reliabilities of two sides allow, and r corrected for it, with jackknife intervals.
+"""The highest r that the reliabilities of two sides allow, and r corrected for it, with its jackknife interval.
 
 r compares means of raters, so the reliability that limits it is that of the mean. Where the same raters scored all
 conversations it is ICC(C,k) (McGraw & Wong 1996, doi 10.1037/1082-989X.1.1.30): the strictness that a rater shows
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit  # noqa: TID253
 from scipy.stats import t as student_t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Interval, Statistic, sum_by_cluster
@@ -129,15 +128,6 @@ class Ceiling:
     def beside(self) -> float:
         """Return the variance of the ceiling's logarithm that does not come from clusters."""
         return sum(side.beside for side in self.sides) / 4
-
-    def interval(self) -> Interval:
-        """Return the interval, on the logit of the product of the reliabilities, which is between 0 and 1."""
-        product, left_out = self.estimate**2, self.left_out**2
-        if product >= 1 or not (left_out < 1).all():
-            raise Undefined("undefined_without_cluster" if product < 1 else "perfect_agreement")
-        half = _half(logit(left_out), 4 * self.beside / (1 - product) ** 2)
-        low, high = (float(np.sqrt(expit(logit(product) + move))) for move in (-half, half))
-        return Interval(low, high, Note("jackknife"))
 
     def interval_of_corrected(self, r: Statistic, sums: Array) -> Interval:
         """Return the interval of r over the ceiling; `r`: as a statistic of `sums`, one row per cluster.

@@ -1,6 +1,6 @@
 """agreement.csv: how well each judge, under each strategy, agrees with each kind of human rater."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,10 +71,6 @@ COLUMNS = [
     "ccc_high",
     "lower_limit",
     "upper_limit",
-    "kendall_low",
-    "kendall_high",
-    "ceiling_low",
-    "ceiling_high",
     "spearman_p",
     "kendall_p",
 ]
@@ -99,8 +95,11 @@ METHODS = {
         "Pearson's r of midranks; interval (95 %) on Fisher's z by the same jackknife, ranked anew; where every row "
         "is a cluster of its own after Bonett and Wright (2000), with variance (1 + ρ²/2) / (n − 3)"
     ),
-    "kendall": _("tau-b; interval (95 %) on Fisher's z by the same jackknife"),
-    "spearman_p, kendall_p": _("two-sided, from the error of the interval, so that both agree; not adjusted"),
+    "kendall": _("tau-b"),
+    "spearman_p, kendall_p": _(
+        "two-sided, not adjusted: Fisher's z over its standard error by the same jackknife; that of spearman agrees "
+        "with its interval"
+    ),
     "within_r": _(
         "Pearson's r of scores centred per participant, over participants with two rows or more (Bland and Altman 1995)"
     ),
@@ -119,7 +118,7 @@ METHODS = {
     "ceiling": _(
         "root of the product of both sides' reliabilities: of raters who all scored the same ICC(C,k), of others from "
         "variance components with the raters' variance as error, of replicates ICC(1,k); where a judge scored once, "
-        "the root of the people's alone, an upper bound; interval by a jackknife on the logit of the product"
+        "the root of the people's alone, an upper bound"
     ),
     "disattenuated": _(
         "pearson over ceiling: r corrected for the unreliability that the ceiling counts; it may be above 1; for its "
@@ -320,22 +319,14 @@ def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     _add_interval(row, x, y, drawn)
     _add_spearman(row, x, y, drawn)
     row.compute("kendall", lambda: correlation.kendall(x, y))
-    _add_bounds_of_kendall(row, x, y, drawn)
+    row.values["kendall_p"] = np.nan  # where tau does not exist, its reason is that of p too
+    if np.isfinite(row.values["kendall"]):
+        row.compute("kendall_p", lambda: _test_kendall(row.values["kendall"], x, y, drawn))
 
 
-def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """Add the interval of `kendall`; where that does not exist, its reason holds for the interval too."""
-    row.values |= {"kendall_low": np.nan, "kendall_high": np.nan, "kendall_p": np.nan}
-    if np.isnan(row.values["kendall"]):
-        return
-    try:
-        correlation.refuse_perfect(row.values["kendall"])
-        inference = intervals.inference_of_kendall(x, y, drawn)
-        interval, p = inference.interval_of_r(), inference.p_value()
-    except Undefined as reason:
-        row.leave_out("kendall_low", "kendall_high", "kendall_p", because=reason.note)
-    else:
-        row.values |= {"kendall_low": interval.low, "kendall_high": interval.high, "kendall_p": p}
+def _test_kendall(tau: float, x: Array, y: Array, drawn: Drawn) -> float:
+    correlation.refuse_perfect(tau)
+    return intervals.inference_of_kendall(x, y, drawn).p_value()
 
 
 def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
@@ -400,8 +391,7 @@ def _test_spearman(x: Array, y: Array, drawn: Drawn) -> tuple[Interval, float]:
 def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
     """Add the largest r that the reliabilities of both means allow, the root of their product, and r over it."""
     once = not _single_scores(judge, both.index).index.duplicated().any()
-    bounds = [f"{name}_{end}" for name in ("ceiling", "disattenuated") for end in ("low", "high")]
-    row.values |= dict.fromkeys(bounds, np.nan)
+    row.values |= {"disattenuated_low": np.nan, "disattenuated_high": np.nan}
     try:
         known = [_reliability(side, both.index, drawn.clusters) for side in ([human] if once else [human, judge])]
     except Undefined as reason:
@@ -413,27 +403,22 @@ def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: 
     row.add_methods(known[0].method.on("ceiling"))
     if once:
         row.add_notes(Note("upper_bound").on("ceiling"))
-    _add_bounds(row, "ceiling", ceiling.interval)
     if np.isnan(row.values["pearson"]):
         row.leave_out("disattenuated", because=Note("no_r"))
         return
     row.values["disattenuated"] = row.values["pearson"] / ceiling.estimate
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     sums = sum_by_cluster(pair_moments(x, y), drawn.clusters)
-    _add_bounds(row, "disattenuated", lambda: ceiling.interval_of_corrected(_r, sums))
+    try:
+        interval = ceiling.interval_of_corrected(_r, sums)
+    except Undefined as reason:
+        row.leave_out("disattenuated_low", "disattenuated_high", because=reason.note)
+    else:
+        row.values |= {"disattenuated_low": interval.low, "disattenuated_high": interval.high}
 
 
 def _r(sums: Array) -> Array:
     return np.asarray(np.tanh(fisher_z(sums)))
-
-
-def _add_bounds(row: Row, name: str, interval_of: Callable[[], Interval]) -> None:
-    try:
-        interval = interval_of()
-    except Undefined as reason:
-        row.leave_out(f"{name}_low", f"{name}_high", because=reason.note)
-    else:
-        row.values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 def _single_scores(side: Side, units: pd.MultiIndex) -> pd.DataFrame:

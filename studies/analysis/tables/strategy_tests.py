@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dialogue.judges.fields import get_field_left_out
 from studies.analysis.bootstrap import (
     ALIKE,
-    Array,
     Bootstrap,
     Inference,
     number_names,
@@ -50,7 +49,6 @@ COLUMNS = [
     "moment",
     "n",
     "clusters",
-    "r_ab",
     "williams_p",
     "note",
     "method",
@@ -59,9 +57,9 @@ FARTHEST = 2.0  # that two correlations can be apart; Student's t does not know 
 FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
 
 METHODS = {
-    "r_a, r_b, r_ab": _(
-        "Pearson's r of people with a judge under either strategy, and of the two strategies, over the conversations "
-        "that people and both strategies scored; raters and replicates averaged first"
+    "r_a, r_b": _(
+        "Pearson's r of people with a judge under either strategy, over the conversations that people and both "
+        "strategies scored; raters and replicates averaged first"
     ),
     "difference": _(
         "r_b - r_a; interval (95 %) by a jackknife of participants (else conversations), both strategies without the "
@@ -157,25 +155,25 @@ def row_of(
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)
     row = Row(**of, n=len(scores), clusters=len(set(clusters)))
-    _add_correlations(row, *scores.to_numpy(float).T)
+    human, a, b = scores.to_numpy(float).T
+    row.compute("r_a", lambda: correlation.pearson(human, a))
+    row.compute("r_b", lambda: correlation.pearson(human, b))
+    row.compute("difference", lambda: _difference(row))
     if np.isnan(row.values["difference"]):
         row.leave_out("low", "high", "p", *INDEPENDENT, because=Note("no_difference"))
     else:
         arms = arms_to_draw(scores, of["human"], export)
         add_interval(row, lambda: _infer(scores, clusters, arms, bootstrap))
-        _add_williams(row)
+        _add_williams(row, correlation.pearson(a, b))
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
         row.add_notes(Note("scored_by_one_strategy", count=alone))
     return row.cells()
 
 
-def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
-    row.compute("r_a", lambda: correlation.pearson(human, a))
-    row.compute("r_b", lambda: correlation.pearson(human, b))
+def _difference(row: Row) -> float:
     if np.isnan([row.values["r_a"], row.values["r_b"]]).any():
-        row.leave_out("r_ab", "difference", because=Note("not_both_r"))
-    else:
-        row.values |= {"r_ab": correlation.pearson(a, b), "difference": row.values["r_b"] - row.values["r_a"]}
+        raise Undefined("not_both_r")
+    return float(row.values["r_b"] - row.values["r_a"])
 
 
 def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np.intp] | None:
@@ -213,12 +211,12 @@ def _infer(
     return infer(dependent.difference_of_r, of_clusters, bootstrap)
 
 
-def _add_williams(row: Row) -> None:
+def _add_williams(row: Row, r_ab: float) -> None:
     n, clusters = row.values["n"], row.values["clusters"]
     try:
         if clusters < n:
             raise Undefined("for_independent_rows", count=n, clusters=clusters)
-        test = dependent.williams(row.values["r_b"], row.values["r_a"], row.values["r_ab"], n)
+        test = dependent.williams(row.values["r_b"], row.values["r_a"], r_ab, n)
     except Undefined as reason:
         row.leave_out(*INDEPENDENT, because=reason.note)
         return

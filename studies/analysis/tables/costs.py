@@ -29,7 +29,6 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
-    "sd",
 ]
 METHODS = {
     "estimate": _(
@@ -116,13 +115,9 @@ def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     values, clusters = values[known], used["cluster"].to_numpy(str)[known]
     row = Row(**of, n=len(values), clusters=len(set(clusters)))
     if not len(values):
-        row.leave_out("estimate", "low", "high", "sd", because=Note(UNKNOWN[measure][0]))
+        row.leave_out("estimate", "low", "high", because=Note(UNKNOWN[measure][0]))
         return row.cells()
     row.values["estimate"] = float(values.mean())
-    if len(values) > 1:
-        row.values["sd"] = float(values.std(ddof=1))
-    else:
-        row.leave_out("sd", because=Note("one_conversation"))
     add_interval(row, values, number_names(clusters), bootstrap, alike="values_alike")
     if not known.all():
         row.add_notes(Note(UNKNOWN[measure][1], count=int((~known).sum())))

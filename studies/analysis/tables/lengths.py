@@ -57,10 +57,6 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
         _leave_out_all(row, because=Note("unknown_of_replies"))
         return row.cells()
     row.values["estimate"] = float(values.mean())
-    if len(values) > 1:
-        row.values["sd"] = float(values.std(ddof=1))
-    else:
-        row.leave_out("sd", because=Note("one_reply"))
     add_interval(row, values, clusters, bootstrap, alike="values_alike")
     if of["measure"] in SHARES:
         row.add_notes(Note("share_of_replies", count=round(values.sum()), all=len(values)))
@@ -68,4 +64,4 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
 
 
 def _leave_out_all(row: Row, because: Note) -> None:
-    row.leave_out("estimate", "low", "high", "sd", because=because)
+    row.leave_out("estimate", "low", "high", because=because)

@@ -19,7 +19,6 @@ from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "contrast",
-    "table",
     "raters",
     "judge",
     "instrument",
@@ -38,7 +37,6 @@ COLUMNS = [
     "method",
     "seekers",
     "condition",
-    "version",
     "declared_at",
     "analysis",
 ]
@@ -77,8 +75,7 @@ def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Fo
 def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[Found]:
     """Yield the row of a contrast, and of two arms the row of its sensitivity analysis."""
     of, of_arms = declared.as_columns(), bool(declared.contrast.arms)
-    row = Row(contrast=_in_words(of), table="arm_pairs" if of_arms else "strategy_tests", **of, n=0, clusters=0)
-    row.values |= {"version": declared.version, "declared_at": declared.declared_at}
+    row = Row(contrast=_in_words(of), **of, declared_at=declared.declared_at, n=0, clusters=0)
     item = _compared_arms(of, export) if of_arms else None
     arms = of["a"], of["b"]
     pair = arm_pairs.row_of(item, arms) if item else {}

@@ -33,7 +33,6 @@ COLUMNS = [
     "estimate",
     "low",
     "high",
-    "df",
     "n",
     "clusters",
     "method",
@@ -170,7 +169,7 @@ def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
 
 def _row_without_fit(about: dict[str, Any], reason: Note) -> dict[str, Any]:
     row = Row(**about, **MODEL, term="variance", level="", method=Notes(REML))
-    row.leave_out("estimate", "low", "high", "df", because=reason)
+    row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()
 
 
@@ -197,7 +196,7 @@ def _effects(about: dict[str, Any], found: Fit, rater: str, names: NDArray[np.st
 
 
 def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, method: Notes) -> Row:
-    row = Row(**about, **MODEL, term=term, level=level, estimate=estimate.estimate, df=estimate.df, method=method)
+    row = Row(**about, **MODEL, term=term, level=level, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
     else:

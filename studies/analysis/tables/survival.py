@@ -39,7 +39,6 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
-    "df",
     "p",
 ]
 METHODS = {

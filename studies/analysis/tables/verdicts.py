@@ -61,8 +61,7 @@ class Group:
         return number_names(self.rows["cluster"])
 
     def counts(self) -> dict[str, int]:
-        clusters, raters = (int(numbers.max()) + 1 for numbers in (self.clusters, self.raters))
-        return {"n": len(self.rows), "clusters": clusters, "n_raters": raters}
+        return {"n": len(self.rows), "clusters": int(self.clusters.max()) + 1}
 
     def resampled_units(self) -> dict[str, NDArray[np.intp]]:
         """Return the units that are drawn again: kinds of which there are two or more.

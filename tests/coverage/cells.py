@@ -387,8 +387,7 @@ def corrected_r(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         )
     )
     moments = sum_by_cluster(pair_moments(*(scores.mean(axis=1) for scores in sides)), people)
-    found = ceiling.interval_of_corrected(lambda sums: np.tanh(fisher_z(sums)), moments)
-    return found.low, found.high
+    return ceiling.interval_of_corrected(lambda sums: np.tanh(fisher_z(sums)), moments)
 
 
 def ended_in(kind: int) -> Callable[[Array], Array]:

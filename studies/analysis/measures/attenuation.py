@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student_t  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Interval, Statistic, sum_by_cluster
+from studies.analysis.bootstrap import Array, Statistic, sum_by_cluster
 from studies.analysis.measures import clustered, variance
 from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
@@ -129,7 +129,7 @@ class Ceiling:
         """Return the variance of the ceiling's logarithm that does not come from clusters."""
         return sum(side.beside for side in self.sides) / 4
 
-    def interval_of_corrected(self, r: Statistic, sums: Array) -> Interval:
+    def interval_of_corrected(self, r: Statistic, sums: Array) -> tuple[float, float]:
         """Return the interval of r over the ceiling; `r`: as a statistic of `sums`, one row per cluster.
 
         It may be above 1 (Spearman 1904, doi 10.2307/1412159).
@@ -137,7 +137,7 @@ class Ceiling:
         total = sums.sum(axis=0)
         corrected = float(r(total)) / self.estimate
         half = _half(r(total - sums) / self.left_out, self.beside * corrected**2)
-        return Interval(corrected - half, corrected + half, Note("jackknife"))
+        return corrected - half, corrected + half
 
 
 def _half(left_out: Array, beside: float) -> float:

@@ -10,6 +10,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import (
     Array,
     Bootstrap,
+    Inference,
     Interval,
     fisher_z,
     number_names,
@@ -28,6 +29,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import mean_of_items
 from studies.analysis.tables.table import Table
 
@@ -350,18 +352,17 @@ def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
 
 
 def _add_interval(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    try:
+    def infer() -> Inference:
         correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
-        inference = drawn.infer_pearson(x, y)
-        interval = inference.interval_of_r()
-    except Undefined as reason:
-        row.leave_out("pearson_low", "pearson_high", "p", because=reason.note)
-        return
-    if drawn.ratings is not None and not drawn.leaves_raters_out():
-        row.add_notes(Note("raters_not_left_out", count=drawn.ratings.count()).on(INTERVAL))
-    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high, "p": inference.p_value()}
-    row.add_methods(method_of_r(inference, interval))
-    row.add_notes(*inference.notes(INTERVAL))
+        return drawn.infer_pearson(x, y)
+
+    def interval_of(found: Inference) -> Interval:
+        interval = found.interval_of_r()
+        if drawn.ratings is not None and not drawn.leaves_raters_out():
+            row.add_notes(Note("raters_not_left_out", count=drawn.ratings.count()).on(INTERVAL))
+        return interval
+
+    add_inference(row, infer, method_of_r, interval_of=interval_of, name="pearson", p=True)
 
 
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
@@ -391,7 +392,8 @@ def _test_spearman(x: Array, y: Array, drawn: Drawn) -> tuple[Interval, float]:
 def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
     """Add the largest r that the reliabilities of both means allow, the root of their product, and r over it."""
     once = not _single_scores(judge, both.index).index.duplicated().any()
-    row.values |= {"disattenuated_low": np.nan, "disattenuated_high": np.nan}
+    bounds = "disattenuated_low", "disattenuated_high"
+    row.values |= dict.fromkeys(bounds, np.nan)
     try:
         known = [_reliability(side, both.index, drawn.clusters) for side in ([human] if once else [human, judge])]
     except Undefined as reason:
@@ -409,12 +411,7 @@ def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: 
     row.values["disattenuated"] = row.values["pearson"] / ceiling.estimate
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     sums = sum_by_cluster(pair_moments(x, y), drawn.clusters)
-    try:
-        interval = ceiling.interval_of_corrected(_r, sums)
-    except Undefined as reason:
-        row.leave_out("disattenuated_low", "disattenuated_high", because=reason.note)
-    else:
-        row.values |= {"disattenuated_low": interval.low, "disattenuated_high": interval.high}
+    row.compute_all(bounds, lambda: ceiling.interval_of_corrected(_r, sums))
 
 
 def _r(sums: Array) -> Array:

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, mean, number_names, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Inference, mean, number_names, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.raters import read_group
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import FINAL, mean_of_items, mean_of_raters, scores_of_raters
 from studies.analysis.tables.table import Table
 
@@ -171,17 +172,13 @@ def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap:
 
     `clusters`: that of each value, numbered from 0; `alike`: the code of the note where the values do not vary.
     """
-    try:
+
+    def infer() -> Inference:
         if np.ptp(values) == 0 and len(values) > 1:
             raise Undefined(alike)
-        resampled = bootstrap.resample(mean, sum_by_cluster(np.column_stack([np.ones_like(values), values]), clusters))
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-    else:
-        interval = resampled.interval()
-        row.values |= {"low": interval.low, "high": interval.high}
-        row.add_methods(Note("cluster_bootstrap", interval=interval.method))
-        row.add_notes(*resampled.notes(INTERVAL))
+        return bootstrap.resample(mean, sum_by_cluster(np.column_stack([np.ones_like(values), values]), clusters))
+
+    add_inference(row, infer)
 
 
 TABLES = (

@@ -131,7 +131,7 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
     row.compute("icc_a_1", squares.icc_a_1)
     row.compute("icc_c_1", squares.icc_c_1)
     _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
-    _add_repeated(row, squares, scores)
+    row.compute_all(REPEATED, lambda: (squares.f_repeated(), squares.p_repeated(measures.greenhouse_geisser(scores))))
 
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
@@ -159,15 +159,6 @@ def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
     row.add_notes(*corrected.notes)
 
 
-def _add_repeated(row: Row, squares: measures.MeanSquares, scores: Array) -> None:
-    try:
-        found = squares.f_repeated(), squares.p_repeated(measures.greenhouse_geisser(scores))
-    except Undefined as reason:
-        row.leave_out(*REPEATED, because=reason.note)
-    else:
-        row.values |= dict(zip(REPEATED, found, strict=True))
-
-
 def _add_ranks(row: Row, scores: Array) -> None:
     try:
         found = concordance(scores)
@@ -175,14 +166,7 @@ def _add_ranks(row: Row, scores: Array) -> None:
         row.leave_out(*RANKED, because=reason.note)
     else:
         row.values |= {"kendall_w": found.w, "friedman_p": found.p}
-        _add_bounds_of_concordance(row, scores)
-
-
-def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
-    try:
-        row.values |= dict(zip(RANKED[2:], concordance_interval(scores), strict=True))
-    except Undefined as reason:
-        row.leave_out(*RANKED[2:], because=reason.note)
+        row.compute_all(RANKED[2:], lambda: concordance_interval(scores))
 
 
 def _add_pairs(row: Row, item: Compared) -> None:

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Inference, number_names, refuse_alike
+from studies.analysis.bootstrap import Inference, Interval, number_names, refuse_alike
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.jackknife import Jackknifed, method_of_r
-from studies.analysis.notes import INTERVAL, Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.notes import Note
+from studies.analysis.rows import Row
+from studies.analysis.tables.inferences import add_inference, method_of_draws
 from studies.analysis.tables.scores import mean_of_items
 
 JUDGE = ["judge", "strategy"]
@@ -55,17 +56,14 @@ def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp
 
 def add_resampled(row: Row, infer: Callable[[], Inference], to_scale: Callable[[float], float] = float) -> None:
     """Add `low` and `high`, brought to the scale of the estimate, or the reason why there are none."""
-    try:
-        inference = infer()
-        interval = inference.interval()
+
+    def interval_of(found: Inference) -> Interval:
+        interval = found.interval()
         low, high = to_scale(interval.low), to_scale(interval.high)
         refuse_alike(low, high)
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-        return
-    row.values |= {"low": low, "high": high}
-    is_of_r = isinstance(inference, Jackknifed)
-    row.add_methods(
-        method_of_r(inference, interval) if is_of_r else Note("cluster_bootstrap", interval=interval.method)
-    )
-    row.add_notes(*inference.notes(INTERVAL, lacking="resamples_undefined"))
+        return Interval(low, high, interval.method)
+
+    def method_of(found: Inference, interval: Interval) -> Note:
+        return (method_of_r if isinstance(found, Jackknifed) else method_of_draws)(found, interval)
+
+    add_inference(row, infer, method_of, interval_of=interval_of, lacking="resamples_undefined")

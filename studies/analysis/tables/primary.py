@@ -12,7 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Row
 from studies.analysis.tables import arm_pairs, strategy_tests
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Table
@@ -136,10 +136,7 @@ def _sensitivity_of(pair: Found, differences: Array) -> Found:
     """Return the estimate that belongs to Wilcoxon's test, which does not ask for the mean."""
     rounded = np.round(differences, ROUNDED)
     row = Row(estimate=pseudomedian(rounded) if len(rounded) else np.nan, p=pair["wilcoxon_p"])
-    try:
-        row.values |= dict(zip(("low", "high"), hodges_lehmann(rounded)[1:], strict=True))
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
+    row.compute_all(("low", "high"), lambda: hodges_lehmann(rounded)[1:])
     row.add_notes(*pair["note"])
     return row.cells() | {"method": Notes(Note("wilcoxon_and_shift")), "analysis": SENSITIVITY}
 

@@ -3,7 +3,7 @@
 Each has an estimate and its interval: final scores, of people where there are such, for every sample that differs.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -25,7 +25,7 @@ from studies.analysis.jackknife import infer_r, method_of_r
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
-from studies.analysis.notes import INTERVAL, Note, Notes
+from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import is_pooled
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
@@ -35,6 +35,7 @@ from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
 from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.table import Table
@@ -154,20 +155,8 @@ def _correlation(
             return infer_r(fisher_z, sum_by_cell(sums, clusters, number_names(about["arm"])), bootstrap)
         return infer_r(fisher_z, sum_by_cluster(sums, clusters), bootstrap)
 
-    _add_interval_of_r(row, infer)
+    add_inference(row, infer, method_of_r, interval_of=Inference.interval_of_r)
     return row.cells()
-
-
-def _add_interval_of_r(row: Row, infer: Callable[[], Inference]) -> None:
-    try:
-        resampled = infer()
-        interval = resampled.interval_of_r()
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-        return
-    row.values |= {"low": interval.low, "high": interval.high}
-    row.add_methods(method_of_r(resampled, interval))
-    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,7 @@ from studies.analysis.bootstrap import (
     ALIKE,
     Bootstrap,
     Inference,
+    Interval,
     number_names,
     refuse_alike,
     sum_by_cell,
@@ -22,11 +23,12 @@ from studies.analysis.frames import VARIANT, Export
 from studies.analysis.jackknife import infer, method_of_difference
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
-from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.judged import clusters_of, key_columns
 from studies.analysis.tables.table import Table
 
@@ -190,16 +192,13 @@ def are_alike(row: dict[str, Any]) -> bool:
 
 def add_interval(row: Row, infer_difference: Callable[[], Inference]) -> None:
     """Add `low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
-    try:
-        inference = infer_difference()
-        interval = inference.interval()
-        refuse_alike(interval.low, interval.high)
-    except Undefined as reason:
-        row.leave_out("low", "high", "p", because=reason.note)
-        return
-    row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": inference.p_value()}
-    row.add_methods(method_of_difference(inference, interval))
-    row.add_notes(*inference.notes(INTERVAL))
+    add_inference(row, infer_difference, method_of_difference, interval_of=_interval_of, p=True)
+
+
+def _interval_of(found: Inference) -> Interval:
+    interval = found.interval()
+    refuse_alike(interval.low, interval.high)
+    return Interval(max(interval.low, -FARTHEST), min(interval.high, FARTHEST), interval.method)
 
 
 def _infer(

@@ -116,4 +116,4 @@ def test_the_interval_is_a_jackknife_of_r_over_the_ceiling() -> None:
     left_out = np.array([corrected(np.delete(np.arange(25), row)) for row in range(25)])
     half = stats.t.ppf(0.975, 24) * np.sqrt(24 / 25 * ((left_out - left_out.mean()) ** 2).sum())
     whole = corrected(np.arange(25))
-    assert (found.low, found.high) == pytest.approx((whole - half, whole + half), rel=1e-9)
+    assert found == pytest.approx((whole - half, whole + half), rel=1e-9)

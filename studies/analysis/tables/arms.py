@@ -181,6 +181,21 @@ def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap:
     add_inference(row, infer)
 
 
+def add_mean(
+    row: Row, values: Array, clusters: NDArray[np.str_], bootstrap: Bootstrap, *, alike: str, nothing: str
+) -> None:
+    """Add `n`, `clusters` and the mean as `estimate` with its interval; where there are no values the reason.
+
+    `clusters`: the name of each value's; `alike` as in `add_interval`; `nothing`: the code of that reason.
+    """
+    row.values |= {"n": len(values), "clusters": len(set(clusters))}
+    if len(values):
+        row.values["estimate"] = float(values.mean())
+        add_interval(row, values, number_names(clusters), bootstrap, alike=alike)
+    else:
+        row.leave_out("estimate", "low", "high", because=Note(nothing))
+
+
 TABLES = (
     Table(
         "arms",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, number_names
+from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
@@ -19,7 +19,7 @@ from studies.analysis.reading import read_table
 from studies.analysis.rows import Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables import quality
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.judged import JUDGE, SCALE, key_columns
 from studies.analysis.tables.table import Table
 
@@ -164,17 +164,14 @@ def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootst
 
 
 def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
-    row = Row(**of, raters="", n=len(things), clusters=things["cluster"].nunique())
-    if things.empty:
-        row.leave_out("estimate", "low", "high", because=Note("all_missing"))
-        return row.cells()
+    row, clusters = Row(**of, raters=""), things["cluster"].to_numpy(str)
     values: Array = things[of["statistic"]].to_numpy(float)
     if np.isnan(values).any():
+        row.values |= {"n": len(values), "clusters": len(set(clusters))}
         row.leave_out("estimate", "low", "high", because=Note("scale_unknown"))
         return row.cells()
-    row.values["estimate"] = float(values.mean())
-    add_interval(row, values, number_names(things["cluster"]), bootstrap, alike="scores_alike")
-    row.add_notes(*([scale.note] if scale and scale.note else []))
+    add_mean(row, values, clusters, bootstrap, alike="scores_alike", nothing="all_missing")
+    row.add_notes(*([scale.note] if scale and scale.note and len(values) else []))
     return row.cells()
 
 

@@ -11,7 +11,7 @@ from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import ESTIMATE, Row
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import conversation_scores
@@ -106,9 +106,8 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
 
 
 def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    values, clusters = scores["score"].to_numpy(float), number_names(scores["cluster"])
-    row = Row(**of, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
-    add_interval(row, values, clusters, bootstrap, alike="scores_alike")
+    row, values = Row(**of), scores["score"].to_numpy(float)
+    add_mean(row, values, scores["cluster"].to_numpy(str), bootstrap, alike="scores_alike", nothing="no_scores")
     return row.cells()
 
 

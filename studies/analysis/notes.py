@@ -383,6 +383,7 @@ WORDINGS = {
     "users_in_pairs_alone": _("{count} of {all} users did not meet every model: they count in the pairs alone"),
     "pairs_met_by_nobody": _("{count} of {all} pairs count as not different, because no user met both arms"),
     "profiles_without_whole": _("{count} profiles without the unchanged seeker are left out"),
+    "sizes_of_groups": _("profiles or people: {average} average, {worst_case} worst case"),
     "in_one_condition": _("{count} profiles or people met in one condition only are left out"),
     "before_or_after_unknown_of": _("{count} conversations are left out: one of the two values is not known"),
     "early_emotion": _("in {count} conversations, the last emotion is from before the last reply"),

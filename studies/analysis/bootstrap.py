@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 Statistic = Callable[[Array], Array]  # (…, sums) → (…); nan where the sums leave it undefined
 
 FEW_CLUSTERS = 30
+LEVEL = 0.95
+TAILS = (1 - LEVEL) / 2, (1 + LEVEL) / 2  # of an interval
 ALIKE = 1e-9  # an interval that is no longer is what rounding leaves of none
 ALL_ALIKE = "resamples_alike"  # code of the note
 _NORMAL = NormalDist()
@@ -64,14 +66,11 @@ class Inference(ABC):
         """Return how many replicates the statistic has."""
 
     @abstractmethod
-    def interval(self, level: float = 0.95) -> Interval: ...
+    def interval(self) -> Interval:
+        """Return the interval (95 %)."""
 
     @abstractmethod
     def spread(self) -> "Spread": ...
-
-    @abstractmethod
-    def symmetric(self, level: float = 0.95) -> Interval:
-        """Return the interval around the estimate, by Student's t."""
 
     def p_value(self) -> float:
         """Return the two-sided p for "the statistic is 0", by Student's t.
@@ -124,21 +123,11 @@ class Resampled(Inference):
     def n_replicates(self) -> int:
         return len(self.replicates)
 
-    def interval(self, level: float = 0.95) -> Interval:
+    def interval(self) -> Interval:
         """Return the BCa interval, or the plain percentile interval where BCa's corrections do not exist."""
-        tails = (1 - level) / 2, (1 + level) / 2
-        corrected = self._find_bca_interval(tails)
-        low, high = np.quantile(self.replicates, corrected or tails)
+        corrected = self._find_bca_interval()
+        low, high = np.quantile(self.replicates, corrected or TAILS)
         return Interval(float(low), float(high), Note("bca" if corrected else "percentile"))
-
-    def symmetric(self, level: float = 0.95) -> Interval:
-        """Return the interval by the jackknife (Tukey 1958); raise `Undefined` where a jackknife value is missing."""
-        clusters = len(self.jackknife)
-        variance = float(self.jackknife.var()) * (clusters - 1)
-        if not np.isfinite(variance):
-            raise Undefined("undefined_without_cluster")
-        half = Spread(variance**0.5, clusters - 1).half(level)
-        return Interval(self.estimate - half, self.estimate + half, Note("jackknife"))
 
     def spread(self) -> "Spread":
         """Return the spread of the replicates, corrected: a draw of n clusters varies by (n - 1) / n too little."""
@@ -146,7 +135,7 @@ class Resampled(Inference):
         variance = float(self.replicates.var()) * clusters / (clusters - 1)
         return Spread(variance**0.5, clusters - 1)
 
-    def _find_bca_interval(self, tails: tuple[float, float]) -> tuple[float, float] | None:
+    def _find_bca_interval(self) -> tuple[float, float] | None:
         below = float(np.mean(self.replicates < self.estimate) + np.mean(self.replicates == self.estimate) / 2)
         deviations = self.jackknife.mean() - self.jackknife
         spread = float((deviations**2).sum())
@@ -154,7 +143,7 @@ class Resampled(Inference):
             return None
         bias = _NORMAL.inv_cdf(below)
         acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
-        shifted = [bias + _NORMAL.inv_cdf(tail) for tail in tails]
+        shifted = [bias + _NORMAL.inv_cdf(tail) for tail in TAILS]
         if min(1 - acceleration * shift for shift in shifted) <= 0:
             return None
         low, high = (_NORMAL.cdf(bias + shift / (1 - acceleration * shift)) for shift in shifted)
@@ -168,9 +157,9 @@ class Spread:
     error: float
     freedom: float
 
-    def half(self, level: float) -> float:
+    def half(self) -> float:
         """Return half the length of an interval."""
-        return float(student_t.ppf((1 + level) / 2, self.freedom)) * self.error
+        return float(student_t.ppf(TAILS[1], self.freedom)) * self.error
 
 
 def spread_two_way(variances: Array, counts: NDArray[np.intp]) -> Spread:
@@ -204,11 +193,8 @@ class ResampledTwoWay(Inference):
     def n_replicates(self) -> int:
         return sum(map(len, self.replicates))
 
-    def interval(self, level: float = 0.95) -> Interval:
-        return self.symmetric(level)
-
-    def symmetric(self, level: float = 0.95) -> Interval:
-        half = self.spread().half(level)
+    def interval(self) -> Interval:
+        half = self.spread().half()
         return Interval(self.estimate - half, self.estimate + half, Note("student_t"))
 
     def spread(self) -> Spread:
@@ -218,22 +204,6 @@ class ResampledTwoWay(Inference):
         """Return the variances of the replicates, corrected: a draw of n clusters varies by (n - 1) / n too little."""
         counts = np.array(self.counts)
         return np.asarray(np.array([values.var() for values in self.replicates]) * counts / (counts - 1))
-
-
-@dataclass(frozen=True)
-class ResampledTogether:
-    """Several statistics from the same draws; nan where one is undefined."""
-
-    estimates: Array  # one per statistic
-    replicates: Array  # replicates × statistics
-    jackknife: Array  # clusters × statistics
-
-    def one(self, place: int) -> Resampled:
-        values = self.replicates[:, place]
-        defined = _keep_finite(values)
-        return Resampled(
-            float(self.estimates[place]), defined, self.jackknife[:, place], undefined=len(values) - len(defined)
-        )
 
 
 @dataclass(frozen=True)
@@ -260,13 +230,6 @@ class Bootstrap:
         return Resampled(
             float(statistic(total)), defined, statistic(total - sums), undefined=len(values) - len(defined)
         )
-
-    def resample_together(self, statistics: Statistic, sums: Array) -> ResampledTogether:
-        """Resample statistics with several values, (…, sums) → (…, values), as `resample` does."""
-        if len(sums) < 2:
-            raise Undefined("under_two_clusters")
-        total = sums.sum(axis=0)
-        return ResampledTogether(statistics(total), statistics(self._draw(sums, self.seed)), statistics(total - sums))
 
     def resample_two_way(self, statistic: Statistic, cells: Array) -> ResampledTwoWay:
         """Resample two crossed kinds of clusters.

@@ -105,7 +105,8 @@ class Export:
     kind, `judge:STRATEGY`, or `judge:STRATEGY:ROLE` of judges that are not the seeker; `seconds` is nan where not
     measured. `left_out`: such rows of excluded participants and
     of conversations that are not valid, which all other tables here are without. `ablated`: those of simulated seekers
-    that were changed for an ablation, which all but `chats` are without. `conversations`: what was rated, indexed by
+    that were changed for an ablation, which all but `chats` are without. `variants`: rows of judges that were asked in
+    another way. `unscored`: rows without a score, of judges and of people. `conversations`: what was rated, indexed by
     conversation; columns `participant`, `arm`, `condition`, `profile`, `seeker_kind`, `card` (empty where unknown),
     `cluster`: the participant, else the profile, else the conversation itself, and `counsellors`: true where it is a
     counsellor's own; `left_out_conversations`: those that they are without, in the same way. `chats`: what no one rated
@@ -132,7 +133,7 @@ class Export:
     absent: tuple[str, ...]
     missing: dict[str, int]  # ratings without a score, by reason
     repeated: int  # scores given again by the same rater to the same thing: averaged
-    excluded_participants: int
+    excluded: frozenset[str]  # participants
     invalid_conversations: int
     demonstration: bool
     primary: tuple[Declared, ...] = ()
@@ -169,9 +170,9 @@ def load(folder: Path) -> Export:
         raise AnalysisError(f"{path.name}: every rating is of a person or conversation that is left out by a decision")
     if (left_out | changed).all():
         raise AnalysisError(f"{path.name}: every rating is of an ablation, and the whole to compare it with is missing")
-    judged = table[(table["rater_kind"] == "judge") & (varied | table["score"].isna())]
-    judged = judged[~_find_left_out(judged, rated, excluded, invalid)]
-    judged = judged[~judged["conversation"].isin(rated.index[rated["setup"] != ""])]
+    others = table[varied | table["score"].isna()]
+    others = others[~_find_left_out(others, rated, excluded, invalid)]
+    others = others[~others["conversation"].isin(rated.index[rated["setup"] != ""])]
     chats = _without(everything, excluded, invalid)
     whole = rated[rated["setup"] == ""].drop(columns="setup")
     manifest = _manifest(folder / "manifest.json")
@@ -187,8 +188,8 @@ def load(folder: Path) -> Export:
         ratings=scored[~left_out & ~changed].reset_index(drop=True),
         left_out=scored[left_out & ~changed],
         ablated=scored[~left_out & changed].reset_index(drop=True),
-        variants=judged[_of_variants(judged)].reset_index(drop=True),
-        unscored=judged[~_of_variants(judged)].reset_index(drop=True),
+        variants=others[_of_variants(others)].reset_index(drop=True),
+        unscored=others[~_of_variants(others)].reset_index(drop=True),
         conversations=_without(whole, excluded, invalid),
         chats=chats,
         replies=None if turns is None else _replies(turns, everything, chats.index[chats["setup"] == ""]),
@@ -199,7 +200,7 @@ def load(folder: Path) -> Export:
         absent=tuple(name for name in EXPORTED if not (folder / name).is_file()),
         missing=_missing(table),
         repeated=int(scored.duplicated(list(IDENTITY)).sum()),
-        excluded_participants=len(excluded),
+        excluded=excluded,
         invalid_conversations=len(invalid),
         demonstration=manifest.get("demonstration") is True,
         primary=read_contrasts(manifest),

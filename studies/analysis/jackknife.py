@@ -53,13 +53,10 @@ class Jackknifed(Inference):
     def n_replicates(self) -> int:
         return sum(map(len, self.left_out))
 
-    def interval(self, level: float = 0.95) -> Interval:
-        half = self.spread().half(level)
+    def interval(self) -> Interval:
+        half = self.spread().half()
         method = Note("jackknife") if self.kinds is None else Note("two_way_jackknife", kinds=self.kinds)
         return Interval(self.estimate - half, self.estimate + half, method)
-
-    def symmetric(self, level: float = 0.95) -> Interval:
-        return self.interval(level)
 
     def spread(self) -> Spread:
         """Return the standard error by Tukey 1958 (Annals of Mathematical Statistics 29:614), for one kind of clusters;

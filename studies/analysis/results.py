@@ -75,7 +75,7 @@ class Results:
             "ratings_without_score": self.export.missing,
             "ratings_of_ablations": len(self.export.ablated),
             "repeated_ratings_averaged": self.export.repeated,
-            "excluded_participants": self.export.excluded_participants,
+            "excluded_participants": len(self.export.excluded),
             "invalid_conversations": self.export.invalid_conversations,
             "ratings_left_out_for_them": len(self.export.left_out),
             "conversations_without_arm": int((self.export.conversations["arm"] == "").sum()),

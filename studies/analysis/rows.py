@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from studies.analysis.notes import Note, Notes
@@ -33,6 +33,13 @@ class Row:
             self.leave_out(name, because=reason.note)
         else:
             self.values[name] = value
+
+    def compute_all(self, names: Iterable[str], statistics: Callable[[], Iterable[float]]) -> None:
+        """Add several values that exist together or not at all."""
+        try:
+            self.values |= dict(zip(names, statistics(), strict=True))
+        except Undefined as reason:
+            self.leave_out(*names, because=reason.note)
 
     def leave_out(self, *names: str, because: Note) -> None:
         self.values.update(dict.fromkeys(names, math.nan))

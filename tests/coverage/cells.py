@@ -61,7 +61,6 @@ PLANTED_CROSSED_R = (
 PLANTED_WINS = float(norm.cdf(drawn.PREFERENCE - drawn.TIE_BELOW))
 PLANTED_MSR = float(drawn.MODELS.var())
 PLANTED_TAU = float(2 / np.pi * np.arcsin(PLANTED_R))  # Kendall 1949, doi 10.1093/biomet/36.1-2.177
-PLANTED_CEILING = float(np.sqrt(1 / np.prod(1 + np.array(drawn.ERRORS) / drawn.TIMES)))
 HIGHER = norm.cdf(drawn.MODELS[:, np.newaxis] - drawn.MODELS)  # the chance of one model's score against another's
 PLANTED_CONCORDANCE = float(((HIGHER.sum(axis=1) - len(HIGHER) / 2) ** 2).sum() * 12 / (len(HIGHER) ** 3 - len(HIGHER)))
 MIDDLE = 3.0  # of the scale
@@ -341,8 +340,7 @@ def open_after(found: Array) -> Array:
 
 def bounds_of_measured(one: Measured, people: drawn.Numbers, bootstrap: Bootstrap) -> Bounds:
     """`people`: whose each conversation is."""
-    at = Drawn(people, None, bootstrap)
-    found = (one.jackknife(at) if one.symmetric else at.resample(one.statistic, one.values)).interval()
+    found = one.infer(Drawn(people, None, bootstrap)).interval()
     return float(one.to_scale(found.low)), float(one.to_scale(found.high))
 
 
@@ -377,28 +375,19 @@ def system_r(correlation: float) -> Callable[[Random, int, Bootstrap], Bounds]:
     return bounds
 
 
-def of_repeated(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
+def corrected_r(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     """Both sides score each conversation several times."""
-
-    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        scored = enumerate(drawn.human_and_judges(random, count).T)
-        sides = [drawn.scored_again(random, scores, side) for side, scores in scored]
-        people = drawn.people(count)
-        ceiling = Ceiling(
-            tuple(
-                reliability_of(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), None, people)
-                for scores in sides
-            )
+    scored = enumerate(drawn.human_and_judges(random, count).T)
+    sides = [drawn.scored_again(random, scores, side) for side, scores in scored]
+    people = drawn.people(count)
+    ceiling = Ceiling(
+        tuple(
+            reliability_of(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), None, people)
+            for scores in sides
         )
-        moments = sum_by_cluster(pair_moments(*(scores.mean(axis=1) for scores in sides)), people)
-        found = (
-            ceiling.interval()
-            if name == "ceiling"
-            else ceiling.interval_of_corrected(lambda sums: np.tanh(fisher_z(sums)), moments)
-        )
-        return found.low, found.high
-
-    return bounds
+    )
+    moments = sum_by_cluster(pair_moments(*(scores.mean(axis=1) for scores in sides)), people)
+    return ceiling.interval_of_corrected(lambda sums: np.tanh(fisher_z(sums)), moments)
 
 
 def ended_in(kind: int) -> Callable[[Array], Array]:
@@ -519,7 +508,7 @@ FAMILIES = (
     Family("system-r-high", "the same, nearer to 1", PEOPLE, 42_000, 0.9, system_r(0.9)),
     Family(
         "disattenuated", "Pearson's r, corrected for unreliability", PEOPLE, 32_000, PLANTED_R,
-        of_repeated("disattenuated"),
+        corrected_r,
     ),
     Family(
         "walked-out", f"share walked out after turn {OPEN_AFTER}, competing ends", PEOPLE, 33_000, 0.4841,
@@ -543,7 +532,6 @@ FAMILIES = (
     Family("accuracy", "share of right guesses, five arms", PEOPLE, 40_000, RIGHT, accuracy),
     Family("kendall", "Kendall's tau-b, normal scores", PEOPLE, 43_000, PLANTED_TAU, tau_b(drawn.human_and_judges)),
     Family("kendall-scale", "Kendall's tau-b, scores of 1 to 5", PEOPLE, 44_000, 0.3580, tau_b(pairs_on_scale)),
-    Family("ceiling", "highest r that reliabilities allow", PEOPLE, 45_000, PLANTED_CEILING, of_repeated("ceiling")),
     Family("kappa-quadratic", "quadratic kappa, scores of 1 to 5", PEOPLE, 46_000, 0.4125, quadratic_kappa(MIDDLE)),
     Family(
         "kappa-quadratic-crowded", "the same, two in three of them 5", PEOPLE, 57_000, 0.3346,

@@ -1,4 +1,4 @@
-"""The highest r that the reliabilities of two sides allow, and r corrected for it, with jackknife intervals.
+"""The highest r that the reliabilities of two sides allow, and r corrected for it, with its jackknife interval.
 
 r compares means of raters, so the reliability that limits it is that of the mean. Where the same raters scored all
 conversations it is ICC(C,k) (McGraw & Wong 1996, doi 10.1037/1082-989X.1.1.30): the strictness that a rater shows
@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit  # noqa: TID253
 from scipy.stats import t as student_t  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Interval, Statistic, sum_by_cluster
+from studies.analysis.bootstrap import Array, Statistic, sum_by_cluster
 from studies.analysis.measures import clustered, variance
-from studies.analysis.measures.judge_gap import reliability as one_way_reliability
-from studies.analysis.measures.judge_gap import unit_sums
 from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
@@ -78,10 +75,9 @@ def _by_consistency(matrix: Array, clusters: Numbers) -> Reliability:
 
 
 def _one_way(scores: Array, targets: Numbers, clusters: Numbers) -> Reliability:
-    sums = sum_by_cluster(unit_sums(scores, targets, len(clusters)), clusters)
-    total = sums.sum(axis=0)
-    estimate = variance.one_way(scores, targets).mean.estimate
-    return Reliability(estimate, one_way_reliability(total - sums), Note("reliability_one_way"))
+    sums = sum_by_cluster(clustered.one_way_sums(scores, targets), clusters)
+    left_out = clustered.one_way_of_mean(sums.sum(axis=0) - sums)
+    return Reliability(variance.one_way(scores, targets).mean.estimate, left_out, Note("reliability_one_way"))
 
 
 def _by_components(scores: Array, targets: Numbers, raters: Numbers, clusters: Numbers) -> Reliability:
@@ -133,16 +129,7 @@ class Ceiling:
         """Return the variance of the ceiling's logarithm that does not come from clusters."""
         return sum(side.beside for side in self.sides) / 4
 
-    def interval(self) -> Interval:
-        """Return the interval, on the logit of the product of the reliabilities, which is between 0 and 1."""
-        product, left_out = self.estimate**2, self.left_out**2
-        if product >= 1 or not (left_out < 1).all():
-            raise Undefined("undefined_without_cluster" if product < 1 else "perfect_agreement")
-        half = _half(logit(left_out), 4 * self.beside / (1 - product) ** 2)
-        low, high = (float(np.sqrt(expit(logit(product) + move))) for move in (-half, half))
-        return Interval(low, high, Note("jackknife"))
-
-    def interval_of_corrected(self, r: Statistic, sums: Array) -> Interval:
+    def interval_of_corrected(self, r: Statistic, sums: Array) -> tuple[float, float]:
         """Return the interval of r over the ceiling; `r`: as a statistic of `sums`, one row per cluster.
 
         It may be above 1 (Spearman 1904, doi 10.2307/1412159).
@@ -150,7 +137,7 @@ class Ceiling:
         total = sums.sum(axis=0)
         corrected = float(r(total)) / self.estimate
         half = _half(r(total - sums) / self.left_out, self.beside * corrected**2)
-        return Interval(corrected - half, corrected + half, Note("jackknife"))
+        return corrected - half, corrected + half
 
 
 def _half(left_out: Array, beside: float) -> float:

@@ -157,17 +157,29 @@ def one_way(found: OneWay, scores: Array, targets: Numbers, clusters: Numbers) -
     `found`: the result of `variance.one_way`, whose estimates stay. `clusters`: the cluster of each target.
     """
     _require_clusters(clusters)
-    centred, sizes = scores - scores.mean(), np.bincount(targets)
-    means = np.bincount(targets, weights=centred) / sizes
-    within = np.bincount(targets, weights=(centred - means[targets]) ** 2)
-    rows = np.column_stack([np.ones_like(means), sizes, sizes * means, sizes * means**2, within])
-    sums = sum_by_cluster(rows, clusters)
+    sums = sum_by_cluster(one_way_sums(scores, targets), clusters)
     total = sums.sum(axis=0)
     (above,), (below,) = _one_way_squares(total[np.newaxis])
     low, high = _ratio_bounds(float(above), float(below), *_one_way_squares(total - sums))
     bounds = bounds_of_ratio(low, high, found.raters, "1")
     single, mean = Icc(found.single.estimate, *bounds["icc_1_1"]), Icc(found.mean.estimate, *bounds["icc_1_k"])
     return OneWay(single, mean, found.raters)
+
+
+def one_way_sums(scores: Array, targets: Numbers) -> Array:
+    """Return the terms that `_one_way_squares` sums: targets × (1, scores, their total, its square over their number,
+    squares within)."""
+    centred, sizes = scores - scores.mean(), np.bincount(targets)
+    means = np.bincount(targets, weights=centred) / sizes
+    within = np.bincount(targets, weights=(centred - means[targets]) ** 2)
+    return np.column_stack([np.ones_like(means), sizes, sizes * means, sizes * means**2, within])
+
+
+def one_way_of_mean(sums: Array) -> Array:
+    """Return ICC(1,k), from rows of sums of `one_way_sums`; nan where it is not above 0."""
+    between, within = _one_way_squares(sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where((between > ROUNDING) & (within < between), 1 - within / between, np.nan))
 
 
 def _one_way_squares(sums: Array) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
-"""Judge gaps (how far a judge's scores lie from people's) as statistics of sums, so that all resamples are computed at
-once.
+"""Judge gaps (how far a judge's scores lie from people's); those with intervals as statistics of sums, so that they are
+computed without each cluster at once.
 
-Each statistic takes the sums over rows of the function that its docstring names; nan where it is undefined.
+Each of these takes the sums over rows of the function that its docstring names; nan where it is undefined.
 """
 
 import numpy as np
@@ -13,40 +13,14 @@ WITHIN = 1.959963984540054  # standard deviations within which 95 % of a normal 
 ROUNDING = 1e-12
 
 
-def deviations(human: Array, judge: Array) -> Array:
-    """Return rows × (1, d, |d|, dd), d being judge minus human."""
-    d = judge - human
-    return np.column_stack([np.ones_like(d), d, np.abs(d), d * d])
+def bias_and_limits(human: Array, judge: Array) -> tuple[float, float, float]:
+    """Return the mean of judge minus human, and Bland and Altman's limits of agreement, nan of a single row.
 
-
-def bias(sums: Array) -> Array:
-    """Return the mean deviation, from `deviations`."""
-    return np.asarray(sums[..., 1] / sums[..., 0])
-
-
-def mean_absolute_error(sums: Array) -> Array:
-    """Return the mean absolute deviation, from `deviations`."""
-    return np.asarray(sums[..., 2] / sums[..., 0])
-
-
-def lower_limit(sums: Array) -> Array:
-    """Return Bland and Altman's lower limit of agreement, from `deviations`.
-
-    It is the bias less 1.96 standard deviations of single differences (1986, doi 10.1016/S0140-6736(86)90837-8).
+    They lie 1.96 standard deviations of single differences from it (1986, doi 10.1016/S0140-6736(86)90837-8).
     """
-    return bias(sums) - WITHIN * _standard_deviation(sums)
-
-
-def upper_limit(sums: Array) -> Array:
-    """Return Bland and Altman's upper limit of agreement, from `deviations`."""
-    return bias(sums) + WITHIN * _standard_deviation(sums)
-
-
-def _standard_deviation(sums: Array) -> Array:
-    n, total, _absolute, squares = np.moveaxis(sums, -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (squares - total * total / n) / (n - 1)
-    return np.asarray(np.sqrt(np.where(n > 1, np.maximum(variance, 0), np.nan)))
+    differences = judge - human
+    bias, half = float(differences.mean()), WITHIN * float(differences.std(ddof=1)) if len(differences) > 1 else np.nan
+    return bias, bias - half, bias + half
 
 
 def common_moments(human: Array, judge: Array) -> Array:
@@ -80,25 +54,6 @@ def arm_means_z(sums: Array) -> Array:
         x, y = (by_arm[..., place] / by_arm[..., 0] for place in (1, 2))
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1).sum(axis=-2)
     return fisher_z(moments)
-
-
-def unit_sums(scores: Array, units: NDArray[np.intp], count: int) -> Array:
-    """Return units × (1, k, s, ss / k, squares): number, sum, squared sum and sum of squares of each unit's scores.
-
-    `units`: which of `count` each score is of; each has one or more.
-    """
-    centred = scores - scores.mean()
-    k, s, squares = (np.bincount(units, weights, count) for weights in (None, centred, centred**2))
-    return np.column_stack([np.ones(count), k, s, s * s / k, squares])
-
-
-def reliability(sums: Array) -> Array:
-    """Return ICC(1,k) of the units' means, one-way, from `unit_sums`; nan where it is not above 0."""
-    units, scores, total, of_means, squares = np.moveaxis(sums, -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        between = (of_means - total * total / scores) / (units - 1)
-        found = 1 - (squares - of_means) / (scores - units) / between
-    return np.asarray(np.where((between > ROUNDING) & (found > 0), found, np.nan))
 
 
 def _z(coefficient: Array) -> Array:

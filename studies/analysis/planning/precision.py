@@ -20,7 +20,7 @@ import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
 from studies.analysis import AnalysisError, Progress
-from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, number_names, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.jackknife import infer_r, method_of_r
 from studies.analysis.measures import correlation
@@ -151,7 +151,7 @@ def units_of(export: Export, of: Mapping[str, str], single: pd.Series) -> Units:
         human=both["human"].to_numpy(float),
         judge=both["judge"].to_numpy(float),
         ratings=single.groupby(level=UNIT, observed=True).size().reindex(both.index).to_numpy(float),
-        clusters=np.unique(about["cluster"].to_numpy(str), return_inverse=True)[1],
+        clusters=number_names(about["cluster"]),
         counsellors=of["human"] == "expert" and bool(about["counsellors"].all()),
     )
 

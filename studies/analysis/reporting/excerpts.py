@@ -32,7 +32,7 @@ ESTIMATE = ("estimate",)
 SCALED = ("item", "question")  # columns with items of the instrument beside them
 # Columns that say what a row is of, and on how much it rests.
 ABOUT = {
-    *("raters", "human", "humans", "judge", "strategy", "role", "seekers", "source", "language", "version"),
+    *("raters", "human", "humans", "judge", "strategy", "role", "seekers", "source", "language"),
     *("instrument", "moment", "condition", "turn", "unit", "question"),
     *("n", "k", "clusters", "users", "models", "pairs", "numerator_df"),
 }

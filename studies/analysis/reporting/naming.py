@@ -158,7 +158,6 @@ COLUMNS = {  # of the tables of results, over a column of the report
     "upper_limit": gettext_noop("Upper limit"),
     "users": gettext_noop("Users"),
     "variant": gettext_noop("Variant"),
-    "version": gettext_noop("Version"),
     "williams_p": gettext_noop("p (Williams)"),
     "win": gettext_noop("Wins"),
     "within_r": gettext_noop("r within persons"),

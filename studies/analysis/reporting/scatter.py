@@ -59,7 +59,7 @@ def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, b
 
 def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, difference: str) -> Canvas:
     """Draw a panel for each name: mean of both across, judge minus human up, with bias (line) and limits (dashes)."""
-    found = {name: _bias_and_limits(x, y) for name, (x, y) in panels.items()}
+    found = {name: judge_gap.bias_and_limits(x, y) for name, (x, y) in panels.items()}
     titles = {
         name: f"{name}\n{with_sign(bias)} ({decimal(low)} … {decimal(high)})"
         for name, (bias, low, high) in found.items()
@@ -77,12 +77,6 @@ def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, differenc
     means = range_of(*((x + y) / 2 for x, y in panels.values()))
     gaps = range_of(*(y - x for x, y in panels.values()), *found.values())
     return _grid(titles, means, gaps, mean, difference, draw)
-
-
-def _bias_and_limits(x: Array, y: Array) -> tuple[float, float, float]:
-    sums = judge_gap.deviations(x, y).sum(axis=0)
-    bias, low, high = (float(of(sums)) for of in (judge_gap.bias, judge_gap.lower_limit, judge_gap.upper_limit))
-    return bias, low, high
 
 
 def _grid(

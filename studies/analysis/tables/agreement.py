@@ -1,6 +1,6 @@
 """agreement.csv: how well each judge, under each strategy, agrees with each kind of human rater."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import (
     Array,
     Bootstrap,
+    Inference,
     Interval,
     fisher_z,
     number_names,
@@ -28,6 +29,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import mean_of_items
 from studies.analysis.tables.table import Table
 
@@ -71,10 +73,6 @@ COLUMNS = [
     "ccc_high",
     "lower_limit",
     "upper_limit",
-    "kendall_low",
-    "kendall_high",
-    "ceiling_low",
-    "ceiling_high",
     "spearman_p",
     "kendall_p",
 ]
@@ -99,8 +97,11 @@ METHODS = {
         "Pearson's r of midranks; interval (95 %) on Fisher's z by the same jackknife, ranked anew; where every row "
         "is a cluster of its own after Bonett and Wright (2000), with variance (1 + ρ²/2) / (n − 3)"
     ),
-    "kendall": _("tau-b; interval (95 %) on Fisher's z by the same jackknife"),
-    "spearman_p, kendall_p": _("two-sided, from the error of the interval, so that both agree; not adjusted"),
+    "kendall": _("tau-b"),
+    "spearman_p, kendall_p": _(
+        "two-sided, not adjusted: Fisher's z over its standard error by the same jackknife; that of spearman agrees "
+        "with its interval"
+    ),
     "within_r": _(
         "Pearson's r of scores centred per participant, over participants with two rows or more (Bland and Altman 1995)"
     ),
@@ -119,7 +120,7 @@ METHODS = {
     "ceiling": _(
         "root of the product of both sides' reliabilities: of raters who all scored the same ICC(C,k), of others from "
         "variance components with the raters' variance as error, of replicates ICC(1,k); where a judge scored once, "
-        "the root of the people's alone, an upper bound; interval by a jackknife on the logit of the product"
+        "the root of the people's alone, an upper bound"
     ),
     "disattenuated": _(
         "pearson over ceiling: r corrected for the unreliability that the ceiling counts; it may be above 1; for its "
@@ -302,7 +303,7 @@ def _compare(
 
 def _draw_of(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
     """Return the clusters to draw, and for counsellors' own conversations the arms too."""
-    clusters, arms = (np.unique(about[name].to_numpy(str), return_inverse=True)[1] for name in ("cluster", "arm"))
+    clusters, arms = (number_names(about[name]) for name in ("cluster", "arm"))
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
     return Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
 
@@ -320,22 +321,14 @@ def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     _add_interval(row, x, y, drawn)
     _add_spearman(row, x, y, drawn)
     row.compute("kendall", lambda: correlation.kendall(x, y))
-    _add_bounds_of_kendall(row, x, y, drawn)
+    row.values["kendall_p"] = np.nan  # where tau does not exist, its reason is that of p too
+    if np.isfinite(row.values["kendall"]):
+        row.compute("kendall_p", lambda: _test_kendall(row.values["kendall"], x, y, drawn))
 
 
-def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """Add the interval of `kendall`; where that does not exist, its reason holds for the interval too."""
-    row.values |= {"kendall_low": np.nan, "kendall_high": np.nan, "kendall_p": np.nan}
-    if np.isnan(row.values["kendall"]):
-        return
-    try:
-        correlation.refuse_perfect(row.values["kendall"])
-        inference = intervals.inference_of_kendall(x, y, drawn)
-        interval, p = inference.interval_of_r(), inference.p_value()
-    except Undefined as reason:
-        row.leave_out("kendall_low", "kendall_high", "kendall_p", because=reason.note)
-    else:
-        row.values |= {"kendall_low": interval.low, "kendall_high": interval.high, "kendall_p": p}
+def _test_kendall(tau: float, x: Array, y: Array, drawn: Drawn) -> float:
+    correlation.refuse_perfect(tau)
+    return intervals.inference_of_kendall(x, y, drawn).p_value()
 
 
 def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
@@ -349,32 +342,27 @@ def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn)
 
 
 def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    deviations = judge_gap.deviations(x, y)
-    total = deviations.sum(axis=0)
-    row.values |= {"bias": float(judge_gap.bias(total)), "mae": float(judge_gap.mean_absolute_error(total))}
-    row.values |= {"lower_limit": float(judge_gap.lower_limit(total))}
-    row.values |= {"upper_limit": float(judge_gap.upper_limit(total))}
+    names = "bias", "lower_limit", "upper_limit"
+    row.values |= dict(zip(names, judge_gap.bias_and_limits(x, y), strict=True)) | {"mae": float(np.abs(y - x).mean())}
     if len(x) < 2:
         row.leave_out("lower_limit", "upper_limit", because=Note("under_two_conversations"))
     row.compute("ccc", lambda: correlation.concordance(x, y))
     row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
-    measured = [intervals.Measured("bias", judge_gap.bias, deviations), intervals.concordance(x, y)]
-    intervals.add_intervals(row, measured, drawn)
+    intervals.add_intervals(row, [intervals.bias(x, y), intervals.concordance(x, y)], drawn)
 
 
 def _add_interval(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    try:
+    def infer() -> Inference:
         correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
-        inference = drawn.infer_pearson(x, y)
-        interval = inference.interval_of_r()
-    except Undefined as reason:
-        row.leave_out("pearson_low", "pearson_high", "p", because=reason.note)
-        return
-    if drawn.ratings is not None and not drawn.leaves_raters_out():
-        row.add_notes(Note("raters_not_left_out", count=drawn.ratings.count()).on(INTERVAL))
-    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high, "p": inference.p_value()}
-    row.add_methods(method_of_r(inference, interval))
-    row.add_notes(*inference.notes(INTERVAL))
+        return drawn.infer_pearson(x, y)
+
+    def interval_of(found: Inference) -> Interval:
+        interval = found.interval_of_r()
+        if drawn.ratings is not None and not drawn.leaves_raters_out():
+            row.add_notes(Note("raters_not_left_out", count=drawn.ratings.count()).on(INTERVAL))
+        return interval
+
+    add_inference(row, infer, method_of_r, interval_of=interval_of, name="pearson", p=True)
 
 
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
@@ -404,7 +392,7 @@ def _test_spearman(x: Array, y: Array, drawn: Drawn) -> tuple[Interval, float]:
 def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
     """Add the largest r that the reliabilities of both means allow, the root of their product, and r over it."""
     once = not _single_scores(judge, both.index).index.duplicated().any()
-    bounds = [f"{name}_{end}" for name in ("ceiling", "disattenuated") for end in ("low", "high")]
+    bounds = "disattenuated_low", "disattenuated_high"
     row.values |= dict.fromkeys(bounds, np.nan)
     try:
         known = [_reliability(side, both.index, drawn.clusters) for side in ([human] if once else [human, judge])]
@@ -417,27 +405,17 @@ def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: 
     row.add_methods(known[0].method.on("ceiling"))
     if once:
         row.add_notes(Note("upper_bound").on("ceiling"))
-    _add_bounds(row, "ceiling", ceiling.interval)
     if np.isnan(row.values["pearson"]):
         row.leave_out("disattenuated", because=Note("no_r"))
         return
     row.values["disattenuated"] = row.values["pearson"] / ceiling.estimate
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     sums = sum_by_cluster(pair_moments(x, y), drawn.clusters)
-    _add_bounds(row, "disattenuated", lambda: ceiling.interval_of_corrected(_r, sums))
+    row.compute_all(bounds, lambda: ceiling.interval_of_corrected(_r, sums))
 
 
 def _r(sums: Array) -> Array:
     return np.asarray(np.tanh(fisher_z(sums)))
-
-
-def _add_bounds(row: Row, name: str, interval_of: Callable[[], Interval]) -> None:
-    try:
-        interval = interval_of()
-    except Undefined as reason:
-        row.leave_out(f"{name}_low", f"{name}_high", because=reason.note)
-    else:
-        row.values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 def _single_scores(side: Side, units: pd.MultiIndex) -> pd.DataFrame:

@@ -1,8 +1,7 @@
-"""The intervals of agreement.csv: by the jackknife, or of all statistics of a row from the same draws."""
+"""The intervals of agreement.csv: by the jackknife, or from draws."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from studies.analysis.bootstrap import (
     Inference,
     Statistic,
     fisher_z,
+    mean,
     pair_moments,
     refuse_alike,
     sum_by_cell,
@@ -24,8 +24,6 @@ from studies.analysis.measures.correlation import WithinPersons
 from studies.analysis.measures.raters_left_out import ENOUGH_RATERS, Ratings, without_people_and_raters
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-
-Infer = Callable[[], Inference]
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,9 @@ class Measured:
     def estimate(self) -> float:
         return float(self.to_scale(float(self.statistic(self.values.sum(axis=0)))))
 
-    def jackknife(self, drawn: Drawn) -> Inference:
+    def infer(self, drawn: Drawn) -> Inference:
+        if not self.symmetric:
+            return drawn.resample(self.statistic, self.values)
         found = drawn.jackknife(self.statistic, self.values)
         if self.to_scale is np.tanh:
             refuse_one(found)
@@ -100,6 +100,10 @@ def inference_of_kendall(human: Array, judge: Array, drawn: Drawn) -> Inference:
     found = drawn.jackknife(pairs.kendall_z(), pairs.indicators())
     refuse_one(found)
     return found
+
+
+def bias(human: Array, judge: Array) -> Measured:
+    return Measured("bias", mean, np.column_stack([np.ones_like(human), judge - human]))
 
 
 def concordance(human: Array, judge: Array) -> Measured:
@@ -130,52 +134,17 @@ def add_intervals(row: Row, measured: Sequence[Measured], drawn: Drawn) -> None:
     """Add the intervals of the columns that have a value; the reason of a missing value holds for its interval too."""
     for one in measured:
         row.values |= dict.fromkeys(_bounds(one), np.nan)
-    known = [one for one in measured if np.isfinite(row.values[one.name])]
-    try:
-        inferences = list(_inferences(known, drawn))
-    except Undefined as reason:
-        row.leave_out(*(bound for one in known for bound in _bounds(one)), because=reason.note)
-        return
-    methods = [_add(row, one, infer) for one, infer in zip(known, inferences, strict=True)]
-    _add_methods(row, dict(zip((one.name for one in known), methods, strict=True)))
+    _add_methods(row, {one.name: _add(row, one, drawn) for one in measured if np.isfinite(row.values[one.name])})
 
 
 def _bounds(one: Measured) -> tuple[str, str]:
     return f"{one.name}_low", f"{one.name}_high"
 
 
-def _inferences(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Infer]:
-    """Yield a function for each column that infers it; one kind of clusters is drawn once for all columns."""
-    resampled = [one for one in measured if not one.symmetric]
-    resamples = iter(list(_resamples(resampled, drawn)))
-    for one in measured:
-        yield partial(one.jackknife, drawn) if one.symmetric else next(resamples)
-
-
-def _resamples(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Infer]:
-    if drawn.crossed_with is not None:
-        yield from (partial(drawn.resample, one.statistic, one.values) for one in measured)
-    elif measured:
-        shared = {id(one.values): one.values for one in measured}
-        sums = sum_by_cluster(np.hstack([*shared.values()]), drawn.clusters)
-        together = drawn.bootstrap.resample_together(partial(_all, measured, shared), sums)
-        yield from (partial(together.one, place) for place in range(len(measured)))
-
-
-def _all(measured: Sequence[Measured], shared: Mapping[int, Array], sums: Array) -> Array:
-    """Return all measured statistics of the same sums.
-
-    `shared`: the values behind `sums`, each once, even if several statistics use them.
-    """
-    ends = np.cumsum([values.shape[1] for values in shared.values()])
-    parts = dict(zip(shared, np.split(sums, ends[:-1], axis=-1), strict=True))
-    return np.stack([one.statistic(parts[id(one.values)]) for one in measured], axis=-1)
-
-
-def _add(row: Row, one: Measured, infer: Infer) -> Note | None:
+def _add(row: Row, one: Measured, drawn: Drawn) -> Note | None:
     """Add the interval and return its method; None where there is none."""
     try:
-        inference = infer()
+        inference = one.infer(drawn)
         interval = inference.interval()
         low, high = (float(one.to_scale(bound)) for bound in (interval.low, interval.high))
         refuse_alike(low, high)

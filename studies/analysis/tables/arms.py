@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, mean, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Inference, mean, number_names, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.raters import read_group
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import FINAL, mean_of_items, mean_of_raters, scores_of_raters
 from studies.analysis.tables.table import Table
 
@@ -155,7 +156,7 @@ def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values = scores["score"].to_numpy(float)
-    clusters = np.unique(scores["cluster"].to_numpy(str), return_inverse=True)[1]
+    clusters = number_names(scores["cluster"])
     row = Row(**of, n=len(values))
     row.values |= {"mean": float(values.mean()), "clusters": int(clusters.max()) + 1}
     if len(values) > 1:
@@ -171,17 +172,28 @@ def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap:
 
     `clusters`: that of each value, numbered from 0; `alike`: the code of the note where the values do not vary.
     """
-    try:
+
+    def infer() -> Inference:
         if np.ptp(values) == 0 and len(values) > 1:
             raise Undefined(alike)
-        resampled = bootstrap.resample(mean, sum_by_cluster(np.column_stack([np.ones_like(values), values]), clusters))
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
+        return bootstrap.resample(mean, sum_by_cluster(np.column_stack([np.ones_like(values), values]), clusters))
+
+    add_inference(row, infer)
+
+
+def add_mean(
+    row: Row, values: Array, clusters: NDArray[np.str_], bootstrap: Bootstrap, *, alike: str, nothing: str
+) -> None:
+    """Add `n`, `clusters` and the mean as `estimate` with its interval; where there are no values the reason.
+
+    `clusters`: the name of each value's; `alike` as in `add_interval`; `nothing`: the code of that reason.
+    """
+    row.values |= {"n": len(values), "clusters": len(set(clusters))}
+    if len(values):
+        row.values["estimate"] = float(values.mean())
+        add_interval(row, values, number_names(clusters), bootstrap, alike=alike)
     else:
-        interval = resampled.interval()
-        row.values |= {"low": interval.low, "high": interval.high}
-        row.add_methods(Note("cluster_bootstrap", interval=interval.method))
-        row.add_notes(*resampled.notes(INTERVAL))
+        row.leave_out("estimate", "low", "high", because=Note(nothing))
 
 
 TABLES = (

@@ -10,7 +10,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
-from studies.analysis.notes import INTERVAL, Note, Notes
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
@@ -36,7 +36,6 @@ COLUMNS = [
     *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high")),
     "n",
     "pairs",
-    "clusters",
     "instrument",
     "moment",
     "seekers",
@@ -103,7 +102,7 @@ def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
 
 def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
     differences = pairs[:, 1] - pairs[:, 0]
-    row.values |= {"clusters": len(pairs), "difference": float(differences.mean())}
+    row.values["difference"] = float(differences.mean())
     for condition, values in zip(CONDITIONS, pairs.T, strict=True):
         _add_mean(row, condition, values, bootstrap)
     row.add_methods(Note("paired"))
@@ -126,7 +125,8 @@ def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> 
 
 def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
     """Compare groups of which no one was met in both conditions: what differs may be the seekers."""
-    row.values |= {"clusters": sum(map(len, groups)), "method": Notes(Note("not_paired"))}
+    row.add_methods(Note("not_paired"))
+    row.add_notes(Note("sizes_of_groups", average=len(groups[0]), worst_case=len(groups[1])))
     row.values["difference"] = float(np.round(groups[1].mean() - groups[0].mean(), paired.ROUNDED))
     for condition, values in zip(CONDITIONS, groups, strict=True):
         _add_mean(row, condition, values, bootstrap)

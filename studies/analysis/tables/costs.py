@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap, number_names
+from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, read_calls
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.lengths import SHOWN, reply_lengths
 from studies.analysis.tables.table import Table
@@ -29,7 +28,6 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
-    "sd",
 ]
 METHODS = {
     "estimate": _(
@@ -110,22 +108,13 @@ def _by_conversation(export: Export) -> pd.DataFrame:
 
 
 def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    measure = of["measure"]
-    values = used[measure].to_numpy(float)
-    known = ~np.isnan(values)
-    values, clusters = values[known], used["cluster"].to_numpy(str)[known]
-    row = Row(**of, n=len(values), clusters=len(set(clusters)))
-    if not len(values):
-        row.leave_out("estimate", "low", "high", "sd", because=Note(UNKNOWN[measure][0]))
-        return row.cells()
-    row.values["estimate"] = float(values.mean())
-    if len(values) > 1:
-        row.values["sd"] = float(values.std(ddof=1))
-    else:
-        row.leave_out("sd", because=Note("one_conversation"))
-    add_interval(row, values, number_names(clusters), bootstrap, alike="values_alike")
-    if not known.all():
-        row.add_notes(Note(UNKNOWN[measure][1], count=int((~known).sum())))
+    known = used.dropna(subset=of["measure"])
+    nothing, of_some = UNKNOWN.get(of["measure"], ("", ""))
+    row = Row(**of)
+    values, clusters = known[of["measure"]].to_numpy(float), known["cluster"].to_numpy(str)
+    add_mean(row, values, clusters, bootstrap, alike="values_alike", nothing=nothing)
+    if 0 < len(known) < len(used):
+        row.add_notes(Note(of_some, count=len(used) - len(known)))
     return row.cells()
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, number_names
-from studies.analysis.frames import VARIANT, Export, read_ratings
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import VARIANT, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note
@@ -19,7 +19,7 @@ from studies.analysis.reading import read_table
 from studies.analysis.rows import Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables import quality
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.judged import JUDGE, SCALE, key_columns
 from studies.analysis.tables.table import Table
 
@@ -93,8 +93,8 @@ def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
 
 def _questions(export: Export) -> pd.DataFrame:
     """Return one row for each score that a judge was asked for, including the missing ones."""
-    judged = export.ratings[export.ratings["rater_kind"] == "judge"]
-    rows = pd.concat([table.astype({"score": float}) for table in (judged, export.unscored)], ignore_index=True)
+    tables = [table[table["rater_kind"] == "judge"] for table in (export.ratings, export.unscored)]
+    rows = pd.concat([table.astype({"score": float}) for table in tables], ignore_index=True)
     texts = rows[["rater", "strategy", *SCALE, *THING, "missing_reason"]].astype(str)
     asked = texts.rename(columns={"rater": "judge", "missing_reason": "reason"}).assign(score=rows["score"])
     return _with_arms(asked, export.conversations)
@@ -164,17 +164,14 @@ def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootst
 
 
 def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
-    row = Row(**of, raters="", n=len(things), clusters=things["cluster"].nunique())
-    if things.empty:
-        row.leave_out("estimate", "low", "high", because=Note("all_missing"))
-        return row.cells()
+    row, clusters = Row(**of, raters=""), things["cluster"].to_numpy(str)
     values: Array = things[of["statistic"]].to_numpy(float)
     if np.isnan(values).any():
+        row.values |= {"n": len(values), "clusters": len(set(clusters))}
         row.leave_out("estimate", "low", "high", because=Note("scale_unknown"))
         return row.cells()
-    row.values["estimate"] = float(values.mean())
-    add_interval(row, values, number_names(things["cluster"]), bootstrap, alike="scores_alike")
-    row.add_notes(*([scale.note] if scale and scale.note else []))
+    add_mean(row, values, clusters, bootstrap, alike="scores_alike", nothing="all_missing")
+    row.add_notes(*([scale.note] if scale and scale.note and len(values) else []))
     return row.cells()
 
 
@@ -244,29 +241,11 @@ def _skips(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _asked_of_people(export: Export) -> pd.DataFrame:
     """Return one row for each answer, including those without a score; texts with few values stay categories."""
-    given = export.ratings[export.ratings["rater_kind"] != "judge"]
-    columns = [*RATED, "conversation", "score"]
-    asked = [given[columns].assign(reason=""), _skipped_ratings(export)[[*columns, "reason"]]]
-    texts = pd.concat(asked, ignore_index=True).astype(dict.fromkeys([*RATED, "conversation"], "category"))
+    skipped = export.unscored.assign(reason=export.unscored["missing_reason"].astype(str))
+    columns = [*RATED, "conversation", "score", "reason"]
+    asked = pd.concat([export.ratings.assign(reason="")[columns], skipped[columns]], ignore_index=True)
+    texts = asked[asked["rater_kind"] != "judge"].astype(dict.fromkeys([*RATED, "conversation"], "category"))
     return _with_arms(texts, export.conversations)
-
-
-def _skipped_ratings(export: Export) -> pd.DataFrame:
-    """Read again, for an `Export` has no row of a person without a score; nothing to read where none can be missing."""
-    if not sum(export.missing.values()):
-        return export.unscored.iloc[:0].assign(reason="")
-    ratings = read_ratings(export.folder / "ratings.csv")
-    without = ratings[ratings["score"].isna() & (ratings["rater_kind"] != "judge")]
-    kept = without["conversation"].isin(export.conversations.index) & ~without["rater"].isin(_excluded_people(export))
-    return without[kept].assign(reason=without["missing_reason"].astype(str))
-
-
-def _excluded_people(export: Export) -> set[str]:
-    path = export.folder / "participants.csv"
-    if not path.is_file():
-        return set()
-    people = read_table(path, (), ("participant", "excluded"))
-    return set(people.loc[people["excluded"] == "true", "participant"].astype(str)) - {""}
 
 
 TABLES = (

@@ -24,36 +24,30 @@ from studies.analysis.tables.table import Table
 COLUMNS = [
     "table",
     "statistic",
-    "raters",
-    "judge",
-    "strategy",
-    "unit",
-    "instrument",
+    "of",
     "item",
-    "moment",
-    "seekers",
-    "condition",
     "n",
     "ours",
     "library",
     "value",
     "difference",
-    "tolerance",
     "agrees",
     "note",
 ]
-ABOUT = COLUMNS[2:11]  # what a number is of
+# What a number is of, beside its item.
+OF = ("raters", "human", "judge", "strategy", "unit", "instrument", "moment", "seekers", "condition")
 METHODS = {
     "ours, value": _(
         "the number of the table that the column table names, and that of the package (library) on the same complete "
         "rows; ours is computed anew where a sample is checked, and for alpha, whose formula the bootstrap draws with"
     ),
     "n": _("rows that both numbers rest on: conversations, users, ratings, or scores of a mixed model"),
-    "tolerance": _(
+    "of": _("raters, judge, strategy, unit, instrument, moment, seekers and condition, as far as the table has them"),
+    "agrees": _(
+        "whether the difference is within the tolerance; empty where the two cannot be compared. The tolerance is "
         "0.000001 for closed formulas, times the number where it is above 1; for mixed models a thousandth of the "
         "number, or of a tenth of the scores' variance (of coefficients: standard deviation) where that is more"
     ),
-    "agrees": _("whether the difference is within the tolerance; empty where the two cannot be compared"),
     "statistic": _(
         "at most 60 correlations, 20 items of several raters, 20 instruments and 10 items of several arms, drawn at "
         "random, and one mixed model each of rater_effects.csv and order.csv, so that the check "
@@ -140,14 +134,13 @@ def cross_check(
         yield what, [_row(replace(check, sample=check.sample or sample), presented) for check in checks]
 
 
-def sample_of(export: Export, most: int | None = None) -> tuple[Export, Note | None]:
-    """Return the export with so few clusters, drawn at random, that it has `most` ratings or little more, and a note
+def sample_of(export: Export) -> tuple[Export, Note | None]:
+    """Return the export with so few clusters, drawn at random, that it has MOST_RATINGS or little more, and a note
     on that sample; the export itself and None where it has no more."""
-    limit = MOST_RATINGS if most is None else most
-    if len(export.ratings) <= limit:
+    if len(export.ratings) <= MOST_RATINGS:
         return export, None
     clusters = sorted(export.conversations["cluster"].unique())
-    kept = _draw(clusters, max(1, len(clusters) * limit // len(export.ratings)))
+    kept = _draw(clusters, max(1, len(clusters) * MOST_RATINGS // len(export.ratings)))
     conversations = export.conversations[export.conversations["cluster"].isin(kept)]
     ratings = export.ratings[export.ratings["conversation"].isin(conversations.index)]
     sample = Note("sample_of_clusters", count=len(kept), all=len(clusters))
@@ -164,10 +157,10 @@ def _draw(found: Sequence[Item], most: int) -> list[Item]:
 
 
 def _row(check: Check, presented: Presented) -> dict[str, Any]:
-    about = {"raters": check.key.get("human", "")} | {name: check.key[name] for name in ABOUT if name in check.key}
-    row = Row(statistic=check.name, table=check.table, **dict.fromkeys(ABOUT, "") | about, n=check.n)
+    of = ", ".join(filter(None, (check.key.get(name) for name in OF)))
+    row = Row(table=check.table, statistic=check.name, of=of, item=check.key["item"], n=check.n)
     row.values |= {"library": libraries.name_with_version(check.package), "agrees": ""}
-    row.values |= dict.fromkeys(("ours", "value", "difference", "tolerance"), np.nan)
+    row.values |= dict.fromkeys(("ours", "value", "difference"), np.nan)
     try:
         row.values["ours"] = ours = presented.number(check)
         row.values["value"] = value = check.library()
@@ -176,7 +169,7 @@ def _row(check: Check, presented: Presented) -> dict[str, Any]:
     except Undefined as reason:
         row.add_notes(Note("not_comparable", reason=reason.note))
     else:
-        row.values |= {"difference": ours - value, "tolerance": check.tolerance(ours)}
+        row.values["difference"] = ours - value
         row.values["agrees"] = YES if abs(ours - value) <= check.tolerance(ours) else NO
     if check.sample:
         row.add_notes(check.sample)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.bootstrap import Array, Bootstrap, number_names
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.generalizability import (
@@ -92,9 +92,9 @@ def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str,
             several = scores[scores.duplicated([*UNIT, "item"], keep=False)]
             items = sorted(set(several["item"].astype(str)))
             if len(items) > 1:
-                rows += _of_items(of | {"item": ALL_ITEMS}, several, export)
+                rows += _of_conversations(of | {"item": ALL_ITEMS}, several, FACETS, export)
             elif items:
-                rows += _of_item(of | {"item": items[0]}, several, export)
+                rows += _of_conversations(of | {"item": items[0]}, several, FACETS[:2], export)
         yield str(name), rows
     for raters, compared in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield f"{raters}, arms", [row for item in _whole_instruments(compared) for row in _of_arms(item)]
@@ -163,9 +163,11 @@ def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
     return components_by_totals(values, {name: pd.factorize(scores[name])[0] for name in sizes})
 
 
-def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
-    facets = _facets(scores, FACETS[:2])
-    about = of | _study("conversation", FACETS[:2]) | _counts(scores, facets, export)
+def _of_conversations(
+    of: dict[str, str], scores: pd.DataFrame, names: tuple[str, ...], export: Export
+) -> Iterator[dict[str, Any]]:
+    facets = _facets(scores, names)
+    about = of | _study("conversation", names) | _counts(scores, facets, export)
     values = scores["score"].to_numpy(float)
     table = _table(values, facets)
     try:
@@ -174,33 +176,16 @@ def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterat
         yield _row_without_estimate(about, reason.note)
         return
     yield from _variances(about, found)
-    forms = _forms(table)
-    for statistic in COEFFICIENTS:
-        for k in NUMBERS:
-            if statistic in forms:
-                yield _row(about, statistic, k, _step_up(forms[statistic], k), F_INTERVAL)
-            else:
-                yield _coefficient(about, found, statistic, k, {"rater": k})
-
-
-def _of_items(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
-    facets = _facets(scores, FACETS)
-    about = of | _study("conversation", FACETS) | _counts(scores, facets, export)
-    values = scores["score"].to_numpy(float)
-    try:
-        found = _components(_table(values, facets), values, facets)
-    except Undefined as reason:
-        yield _row_without_estimate(about, reason.note)
-        return
-    yield from _variances(about, found)
-    items = int(facets["item"].max()) + 1
-    for statistic in COEFFICIENTS:
-        for k in NUMBERS:
-            numbers = {"rater": k, "item": items}
-            yield _coefficient(about, found, statistic, k, numbers, Note("mean_over_items", count=items))
-    for statistic in COEFFICIENTS:
-        for k in NUMBERS:
-            yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, Note("one_rater"))
+    items = {"item": int(facets["item"].max()) + 1} if "item" in facets else {}
+    of_mean = [Note("mean_over_items", count=count) for count in items.values()]
+    forms = {} if items else _forms(table)
+    for statistic, k in product(COEFFICIENTS, NUMBERS):
+        if statistic in forms:
+            yield _row(about, statistic, k, _step_up(forms[statistic], k), F_INTERVAL)
+        else:
+            yield _coefficient(about, found, statistic, k, {"rater": k} | items, *of_mean)
+    for statistic, k in product(COEFFICIENTS if items else (), NUMBERS):
+        yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, Note("one_rater"))
 
 
 def _study(unit: str, facets: Sequence[str]) -> dict[str, Any]:
@@ -210,7 +195,7 @@ def _study(unit: str, facets: Sequence[str]) -> dict[str, Any]:
 def _facets(scores: pd.DataFrame, names: tuple[str, ...]) -> Facets:
     things = scores["conversation"].astype(str) + " " + scores["turn"].astype(str)
     columns = {"conversation": things, "rater": scores["rater"].astype(str), "item": scores["item"].astype(str)}
-    return {name: np.unique(columns[name].to_numpy(str), return_inverse=True)[1] for name in names}
+    return {name: number_names(columns[name]) for name in names}
 
 
 def _counts(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:

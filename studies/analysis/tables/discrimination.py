@@ -50,9 +50,6 @@ COLUMNS = [
     "moment",
     "seekers",
     "condition",
-    "n",
-    "clusters",
-    "method",
     *RANKED[-2:],
     "judge",
     "strategy",
@@ -88,10 +85,7 @@ METHODS = {
 
 
 def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield (kind of raters, its rows): all judges of a strategy together and, where there are several, each alone.
-
-    `users` met every model; `clusters` and `n` (conversations) are of all.
-    """
+    """Yield (kind of raters, its rows): all judges of a strategy together and, where there are several, each alone."""
     for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield raters, [_row(item, bootstrap, judges_of(raters)) for item in items]
         ratings = export.ratings[export.ratings["group"] == raters]
@@ -110,8 +104,7 @@ def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
     complete = item.complete().scores
     users, left_out = len(complete), len(item.scores) - len(complete)
     row = Row(**item.of, judge=judge, strategy=read_group(item.of["raters"]).strategy)
-    row.values |= {"users": users, "models": len(item.arms), "clusters": len(item.scores), "n": item.n_conversations()}
-    row.values |= {"test": TEST, "correction": CORRECTION}
+    row.values |= {"users": users, "models": len(item.arms), "test": TEST, "correction": CORRECTION}
     if users:
         _add_variances(row, complete, bootstrap)
         _add_ranks(row, complete)
@@ -138,7 +131,7 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
     row.compute("icc_a_1", squares.icc_a_1)
     row.compute("icc_c_1", squares.icc_c_1)
     _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
-    _add_repeated(row, squares, scores)
+    row.compute_all(REPEATED, lambda: (squares.f_repeated(), squares.p_repeated(measures.greenhouse_geisser(scores))))
 
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
@@ -152,26 +145,18 @@ def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
         row.leave_out("msr", *CORRECTED, because=reason.note)
         return
     row.values["msr"] = float(squares.separation())
-    _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
+    corrected = measures.separation_without_noise(scores, bootstrap)
+    _add_corrected(row, corrected)
+    row.add_methods(corrected.interval.method)
 
 
 def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
     row.values |= {"msr_low": corrected.interval.low, "msr_high": corrected.interval.high}
     row.values["msr_corrected"] = max(corrected.estimate, 0.0)
-    row.add_methods(corrected.interval.method)
     if corrected.estimate < 0:
         less = Note("less_than_chance", estimate=f"{corrected.estimate:.3g}").on("msr_corrected")
         row.add_notes(less, Note("zero_stands_for_it"))
     row.add_notes(*corrected.notes)
-
-
-def _add_repeated(row: Row, squares: measures.MeanSquares, scores: Array) -> None:
-    try:
-        found = squares.f_repeated(), squares.p_repeated(measures.greenhouse_geisser(scores))
-    except Undefined as reason:
-        row.leave_out(*REPEATED, because=reason.note)
-    else:
-        row.values |= dict(zip(REPEATED, found, strict=True))
 
 
 def _add_ranks(row: Row, scores: Array) -> None:
@@ -181,14 +166,7 @@ def _add_ranks(row: Row, scores: Array) -> None:
         row.leave_out(*RANKED, because=reason.note)
     else:
         row.values |= {"kendall_w": found.w, "friedman_p": found.p}
-        _add_bounds_of_concordance(row, scores)
-
-
-def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
-    try:
-        row.values |= dict(zip(RANKED[2:], concordance_interval(scores), strict=True))
-    except Undefined as reason:
-        row.leave_out(*RANKED[2:], because=reason.note)
+        row.compute_all(RANKED[2:], lambda: concordance_interval(scores))
 
 
 def _add_pairs(row: Row, item: Compared) -> None:

@@ -58,7 +58,4 @@ def add_wilcoxon(row: Row, differences: Array) -> None:
 
 
 def add_d_z(row: Row, differences: Array) -> None:
-    try:
-        row.values |= dict(zip(D_Z, paired.d_z(differences), strict=True))
-    except Undefined as reason:
-        row.leave_out(*D_Z, because=reason.note)
+    row.compute_all(D_Z, lambda: paired.d_z(differences))

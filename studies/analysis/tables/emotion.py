@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap, number_names
+from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import FEELINGS, TOLD, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import ESTIMATE, Row
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
 
@@ -93,14 +93,10 @@ def _whose(chats: pd.DataFrame) -> pd.Series:
 
 def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     both = felt.dropna(subset=[BEFORE, AFTER])
-    row = Row(**of, n=len(both), clusters=both["cluster"].nunique())
-    if both.empty:
-        row.leave_out("estimate", "low", "high", because=Note("before_or_after_unknown"))
-        return row.cells()
-    values = both[of["statistic"]].to_numpy(float)
-    row.values["estimate"] = float(values.mean())
-    add_interval(row, values, number_names(both["cluster"]), bootstrap, alike="values_alike")
-    if len(both) < len(felt):
+    row = Row(**of)
+    values, clusters = both[of["statistic"]].to_numpy(float), both["cluster"].to_numpy(str)
+    add_mean(row, values, clusters, bootstrap, alike="values_alike", nothing="before_or_after_unknown")
+    if 0 < len(both) < len(felt):
         row.add_notes(Note("before_or_after_unknown_of", count=len(felt) - len(both)))
     if of["statistic"] != BEFORE and (early := int(both[EARLY].sum())):
         row.add_notes(Note("early_emotion", count=early))

@@ -1,6 +1,6 @@
 """The families of rows of a table that are tested together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -9,32 +9,28 @@ import numpy as np
 from studies.analysis.measures.multiple import holm
 
 TableRow = dict[str, Any]
-Correction = Callable[[Sequence[float]], list[float]]
 
 
 def adjust(
     rows: list[TableRow],
     family: Callable[[TableRow], Any],
     *,
-    p: str = "p",
-    into: str = "p_holm",
-    correct: Correction = holm,
     undecided: Callable[[TableRow], Any] = lambda row: False,
 ) -> list[TableRow]:
-    """Return the same rows; each that has a `p` has the adjusted one as `into`.
+    """Return the same rows; each that has a `p` has the adjusted one as `p_holm`.
 
     Rows of which `family` says the same are one family of tests. `undecided`: whether a row without p was tested, but
     nothing differed; this counts as p = 1 in its family: what a test finds must not decide whether it is one.
     """
 
     def get_p(row: TableRow) -> float:
-        found = float(row.get(p, np.nan))
+        found = float(row.get("p", np.nan))
         return 1.0 if np.isnan(found) and undecided(row) else found
 
     tested = sorted((row for row in rows if np.isfinite(get_p(row))), key=family)
     for _key, members in groupby(tested, key=family):
         together = list(members)
-        for row, adjusted in zip(together, correct([get_p(row) for row in together]), strict=True):
-            if np.isfinite(row.get(p, np.nan)):
-                row[into] = adjusted
+        for row, adjusted in zip(together, holm([get_p(row) for row in together]), strict=True):
+            if np.isfinite(row.get("p", np.nan)):
+                row["p_holm"] = adjusted
     return rows

@@ -13,7 +13,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, clusters_of
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import METHOD as WILSON
-from studies.analysis.measures.proportions import wilson
+from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row
@@ -231,11 +231,11 @@ def _count(track: str, stage: str, count: int, of: int, statistic: str = "count"
 
 def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[str, Any]:
     row = Row(track=track, stage=stage, statistic="share", n=of, clusters=clusters, method=WILSON)
-    if not of:
+    if of:
+        add_wilson(row, count / of)
+    else:
         row.leave_out("estimate", "low", "high", because=Note("share_of_nothing"))
-        return row.cells()
-    low, high = wilson(count / of, clusters)
-    return Row(**row.values, estimate=count / of, low=low, high=high).cells()
+    return row.cells()
 
 
 TABLES = (

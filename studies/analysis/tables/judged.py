@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Inference, number_names, refuse_alike
+from studies.analysis.bootstrap import Inference, Interval, number_names, refuse_alike
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.jackknife import Jackknifed, method_of_r
-from studies.analysis.notes import INTERVAL, Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.notes import Note
+from studies.analysis.rows import Row
+from studies.analysis.tables.inferences import add_inference, method_of_draws
+from studies.analysis.tables.scores import mean_of_items
 
 JUDGE = ["judge", "strategy"]
 SCALE = ["instrument", "moment", "item"]
@@ -40,10 +42,7 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
     rows = judged_rows(ratings).dropna(subset="score")
     single = rows.groupby([*JUDGE, "variant", *SCALE, *UNIT])["score"].mean().reset_index()
     items = single.groupby(["instrument", "moment"])["item"].transform("nunique")
-    keys = [*JUDGE, "variant", "instrument", "moment", *UNIT]
-    together = single.assign(items=items).groupby([*keys, "items"])["score"].agg(["mean", "size"]).reset_index()
-    whole = together[(together["size"] == together["items"]) & (together["items"] > 1)]
-    return pd.concat([single, whole[keys].assign(item=ALL, score=whole["mean"])], ignore_index=True)
+    return pd.concat([single, mean_of_items(single[items > 1], items[items > 1])], ignore_index=True)
 
 
 def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:
@@ -57,17 +56,14 @@ def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp
 
 def add_resampled(row: Row, infer: Callable[[], Inference], to_scale: Callable[[float], float] = float) -> None:
     """Add `low` and `high`, brought to the scale of the estimate, or the reason why there are none."""
-    try:
-        inference = infer()
-        interval = inference.interval()
+
+    def interval_of(found: Inference) -> Interval:
+        interval = found.interval()
         low, high = to_scale(interval.low), to_scale(interval.high)
         refuse_alike(low, high)
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-        return
-    row.values |= {"low": low, "high": high}
-    is_of_r = isinstance(inference, Jackknifed)
-    row.add_methods(
-        method_of_r(inference, interval) if is_of_r else Note("cluster_bootstrap", interval=interval.method)
-    )
-    row.add_notes(*inference.notes(INTERVAL, lacking="resamples_undefined"))
+        return Interval(low, high, interval.method)
+
+    def method_of(found: Inference, interval: Interval) -> Note:
+        return (method_of_r if isinstance(found, Jackknifed) else method_of_draws)(found, interval)
+
+    add_inference(row, infer, method_of, interval_of=interval_of, lacking="resamples_undefined")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
@@ -11,7 +10,7 @@ from studies.analysis.frames import Export
 from studies.analysis.notes import Note
 from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.arms import add_mean
 
 SHOWN = "reply_shown"  # the purpose of these rows
 SHARES = ("masked_share", "names_itself_share")
@@ -43,29 +42,17 @@ def _without_turns(export: Export) -> Iterator[tuple[str, list[dict[str, Any]]]]
     for arm in sorted(set(export.conversations["arm"]) - {""}):
         rows = [Row(**_of(arm, "", measure), n=0, clusters=0) for measure in MEASURES]
         for row in rows:
-            _leave_out_all(row, because=Note("no_turns_file"))
+            row.leave_out("estimate", "low", "high", because=Note("no_turns_file"))
         yield arm, [row.cells() for row in rows]
 
 
 def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values = replies[of["measure"]].to_numpy(float)
-    names, clusters = np.unique(replies["cluster"].to_numpy(str), return_inverse=True)
-    row = Row(**of, n=len(values), clusters=len(names))
+    row = Row(**of)
     if not of["language"]:
         row.add_notes(Note("language_unknown"))
-    if not len(values):
-        _leave_out_all(row, because=Note("unknown_of_replies"))
-        return row.cells()
-    row.values["estimate"] = float(values.mean())
-    if len(values) > 1:
-        row.values["sd"] = float(values.std(ddof=1))
-    else:
-        row.leave_out("sd", because=Note("one_reply"))
-    add_interval(row, values, clusters, bootstrap, alike="values_alike")
-    if of["measure"] in SHARES:
+    clusters = replies["cluster"].to_numpy(str)
+    add_mean(row, values, clusters, bootstrap, alike="values_alike", nothing="unknown_of_replies")
+    if len(values) and of["measure"] in SHARES:
         row.add_notes(Note("share_of_replies", count=round(values.sum()), all=len(values)))
     return row.cells()
-
-
-def _leave_out_all(row: Row, because: Note) -> None:
-    row.leave_out("estimate", "low", "high", "sd", because=because)

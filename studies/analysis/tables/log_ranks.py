@@ -37,8 +37,8 @@ def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame]
     except Undefined as reason:
         row.leave_out("estimate", "p", because=reason.note)
     else:
-        row.values |= {"estimate": found.statistic, "df": found.df, "p": found.p}
-        row.add_methods(method)
+        row.values |= {"estimate": found.statistic, "p": found.p}
+        row.add_methods(method, Note("degrees_of_freedom", count=found.df))
         if method in (CLUSTERED, BY_F) and row.values["clusters"] < FEW_CLUSTERS:
             row.add_notes(Note("few_clusters_for_p", count=row.values["clusters"]))
     return row.cells()

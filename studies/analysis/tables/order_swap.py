@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
-from scipy.stats import binomtest  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, number_names
+from studies.analysis.bootstrap import Bootstrap, number_names
 from studies.analysis.frames import Export, read_pairs
+from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
@@ -49,7 +49,9 @@ def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bo
             continue
         row.values |= {"estimate": float(values.mean()), "share_changed": float(1 - same.mean())}
         if statistic == CONSISTENT and not np.ptp(values):
-            _add_wilson(row, same)
+            # All pairs are alike, so nothing varies when they are drawn again.
+            row.values |= dict(zip(("low", "high"), wilson(float(same.mean()), row.values["clusters"]), strict=True))
+            row.add_methods(Note("wilson_of_pairs"))
         else:
             add_interval(row, values, clusters, bootstrap, alike="verdicts_alike")
         yield row.cells()
@@ -57,14 +59,6 @@ def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bo
 
 def _other(side: str) -> str:
     return "b" if side == "a" else "a"
-
-
-def _add_wilson(row: Row, same: Array) -> None:
-    """Add Wilson's interval, for where all pairs are alike nothing varies when they are drawn again."""
-    n = row.values["clusters"]
-    interval = binomtest(round(float(same.mean()) * n), n).proportion_ci(method="wilson")
-    row.values |= {"low": float(interval.low), "high": float(interval.high)}
-    row.add_methods(Note("wilson_of_pairs"))
 
 
 def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binomtest  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.bradley_terry import has_strengths, is_connected, log_strengths
+from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row, Undefined
@@ -28,14 +30,11 @@ COLUMNS = [
     "raters",
     "n",
     "clusters",
-    *(f"{share}{bound}" for share in SHARES for bound in ("", "_low", "_high")),
+    *("win", "win_low", "win_high", "tie", "loss"),
     "p",
     "p_holm",
     *STRENGTH,
-    "rank",
     "first_share",
-    "first_n",
-    "n_raters",
     "instrument",
     "method",
     "note",
@@ -43,8 +42,8 @@ COLUMNS = [
 ]
 METHODS = {
     "win": _(
-        "win, tie and loss are shares of the verdicts on two contestants; percentile interval (95 %), raters and "
-        "participants (else profiles or conversations) each resampled, a verdict counting by the product; where "
+        "win, tie and loss are shares of the verdicts on two contestants; percentile interval (95 %) of win, raters "
+        "and participants (else profiles or conversations) each resampled, a verdict counting by the product; where "
         "all verdicts are alike, Wilson's interval with n = clusters"
     ),
     "p": _("exact sign test in which each cluster counts once; p_holm over the contests of a question × raters"),
@@ -66,7 +65,7 @@ def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
 
     After the contests of two come the contestants against all others, with their strengths.
     """
-    verdicts = read_verdicts(export.folder)
+    verdicts = read_verdicts(export)
     for of, group in verdicts.groups() if verdicts else ():
         rows = [_contest(of | names, contest, bootstrap).cells() for names, contest in group.contests()]
         rows += [row.cells() for row in _scale(of, group, bootstrap)]
@@ -76,50 +75,37 @@ def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
 def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> Row:
     row = Row(**of, **contest.counts())
     given = contest.rows["verdict"].to_numpy()
-    chosen = np.column_stack([np.ones(len(given)), *(given == sign for sign in SHARES.values())]).astype(float)
-    for share, count in zip(SHARES, chosen.sum(axis=0)[1:], strict=True):
-        row.values[share] = float(count / len(given))
-    _add_intervals(row, contest, chosen, bootstrap)
+    row.values |= {share: float((given == sign).mean()) for share, sign in SHARES.items()}
+    _add_interval(row, contest, given == WIN, bootstrap)
     row.compute("p", lambda: _sign_test(contest))
     row.values["p_holm"] = np.nan
     _add_first(row, contest)
     return row
 
 
-def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap) -> None:
-    """Add the intervals of the shares.
+def _add_interval(row: Row, contest: Group, won: NDArray[np.bool_], bootstrap: Bootstrap) -> None:
+    """Add the interval of the share of wins.
 
     A share of nothing or everything does not vary when it is drawn again: there Wilson's interval stands.
     """
-    bounds = [f"{share}{bound}" for share in SHARES for bound in ("_low", "_high")]
     method = contest.method()
     if not method:
-        row.leave_out(*bounds, because=Note("one_rater_and_cluster"))
+        row.leave_out("win_low", "win_high", because=Note("one_rater_and_cluster"))
         return
-    sums = contest.resample_sums(chosen, bootstrap)
-    drawn = sums[sums[:, 0] > 0]
     row.add_methods(method)
-    constant = []
-    for place, share in enumerate(SHARES, 1):
-        if row.values[share] in (0, 1):
-            low, high = _wilson(row.values[share], row.values["clusters"])
-            constant.append(share)
-        else:
-            low, high = np.quantile(drawn[:, place] / drawn[:, 0], TAILS)
-        row.values |= {f"{share}_low": float(low), f"{share}_high": float(high)}
-    if constant:
-        row.add_notes(Note("all_verdicts_alike").on(*constant))
+    if row.values["win"] in (0, 1):
+        low, high = wilson(row.values["win"], row.values["clusters"])
+        row.add_notes(Note("all_verdicts_alike").on("win"))
+    else:
+        sums = contest.resample_sums(np.column_stack([np.ones(len(won)), won]), bootstrap)
+        drawn = sums[sums[:, 0] > 0]
+        low, high = np.quantile(drawn[:, 1] / drawn[:, 0], TAILS)
+    row.values |= {"win_low": float(low), "win_high": float(high)}
     _warn(row, contest)
 
 
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    interval = binomtest(round(share * n), n).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
-
-
 def _warn(row: Row, group: Group) -> None:
-    counts = group.counts()
-    raters, clusters = counts["n_raters"], counts["clusters"]
+    raters, clusters = int(group.raters.max()) + 1, row.values["clusters"]
     if min(raters, clusters) < FEW_CLUSTERS:
         row.add_notes(Note("few_raters_or_clusters", raters=raters, clusters=clusters).on(INTERVAL))
 
@@ -139,9 +125,8 @@ def _sign_test(contest: Group) -> float:
 def _add_first(row: Row, contest: Group) -> None:
     """Add the share of decided verdicts for the side that was shown first; .5 where the place does nothing."""
     signs = (contest.rows["verdict"] * contest.rows["first"]).to_numpy()
-    row.values["first_n"] = int((signs != 0).sum())
-    if row.values["first_n"]:
-        row.values["first_share"] = float((signs > 0).sum() / row.values["first_n"])
+    if decided := int((signs != 0).sum()):
+        row.values["first_share"] = float((signs > 0).sum() / decided)
     else:
         row.leave_out("first_share", because=Note("place_unknown"))
 
@@ -157,11 +142,11 @@ def _scale(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[Row]:
     ]
     if reason := _no_strengths(table):
         for row in rows:
-            row.leave_out(*STRENGTH, "rank", because=reason)
+            row.leave_out(*STRENGTH, because=reason)
         return rows
     found = log_strengths(table)[0]
-    for row, strength, rank in zip(rows, found, _ranks(found), strict=True):
-        row.values |= {"strength": float(strength), "rank": rank}
+    for row, strength in zip(rows, found, strict=True):
+        row.values["strength"] = float(strength)
     _add_strength_intervals(rows, group, wins, bootstrap)
     return rows
 
@@ -192,12 +177,6 @@ def _no_strengths(table: Array) -> Note | None:
     if not has_strengths(table)[0]:
         return Note("always_preferred")
     return None
-
-
-def _ranks(found: Array) -> list[int]:
-    """Return the rank of each strength: 1 is the strongest; equal strengths, up to rounding, share a rank."""
-    rounded = np.round(found, 9)
-    return [int((rounded > strength).sum()) + 1 for strength in rounded]
 
 
 def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstrap: Bootstrap) -> None:

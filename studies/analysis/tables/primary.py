@@ -9,17 +9,16 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.declared import Declared
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures.multiple import holm
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Row
 from studies.analysis.tables import arm_pairs, strategy_tests
+from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "contrast",
-    "table",
     "raters",
     "judge",
     "instrument",
@@ -38,7 +37,6 @@ COLUMNS = [
     "method",
     "seekers",
     "condition",
-    "version",
     "declared_at",
     "analysis",
 ]
@@ -69,14 +67,15 @@ def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Fo
         if declared.withdrawn_in is None:
             rows += _rows(declared, export, bootstrap)
             yield rows[-1]["contrast"], []
-    yield "all rows", _adjust(rows)
+    # All that is declared is one family: data must not decide how many tests there are.
+    adjust([row for row in rows if row["analysis"] == PRIMARY], lambda row: 0, undecided=lambda row: True)
+    yield "all rows", rows
 
 
 def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[Found]:
     """Yield the row of a contrast, and of two arms the row of its sensitivity analysis."""
     of, of_arms = declared.as_columns(), bool(declared.contrast.arms)
-    row = Row(contrast=_in_words(of), table="arm_pairs" if of_arms else "strategy_tests", **of, n=0, clusters=0)
-    row.values |= {"version": declared.version, "declared_at": declared.declared_at}
+    row = Row(contrast=_in_words(of), **of, declared_at=declared.declared_at, n=0, clusters=0)
     item = _compared_arms(of, export) if of_arms else None
     arms = of["a"], of["b"]
     pair = arm_pairs.row_of(item, arms) if item else {}
@@ -137,24 +136,9 @@ def _sensitivity_of(pair: Found, differences: Array) -> Found:
     """Return the estimate that belongs to Wilcoxon's test, which does not ask for the mean."""
     rounded = np.round(differences, ROUNDED)
     row = Row(estimate=pseudomedian(rounded) if len(rounded) else np.nan, p=pair["wilcoxon_p"])
-    try:
-        row.values |= dict(zip(("low", "high"), hodges_lehmann(rounded)[1:], strict=True))
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
+    row.compute_all(("low", "high"), lambda: hodges_lehmann(rounded)[1:])
     row.add_notes(*pair["note"])
     return row.cells() | {"method": Notes(Note("wilcoxon_and_shift")), "analysis": SENSITIVITY}
-
-
-def _adjust(rows: list[Found]) -> list[Found]:
-    """Return the rows with p_holm over all that is declared: data must not decide how many tests there are.
-
-    Sensitivity analyses are not adjusted.
-    """
-    adjusted = iter(holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows if row["analysis"] == PRIMARY]))
-    for row in rows:
-        p = next(adjusted) if row["analysis"] == PRIMARY else np.nan
-        row["p_holm"] = np.nan if np.isnan(row["p"]) else p
-    return rows
 
 
 TABLES = (

@@ -66,16 +66,10 @@ METHODS = {
     "pasted": _("messages into which text was pasted"),
     "technical": _("messages without a reply; also flagged where the conversation ended so"),
 }
-FLAGS = {
-    "straight_arms": f"the same answer to every item in {STRAIGHT_ARMS} arms or more",
-    "rating_seconds": f"a final rating in under {SECONDS_PER_ITEM:g} seconds per item (20 for ten)",
-    "turns": f"ended with fewer turns than the study asks for (if that is unknown, {USUAL_MIN_TURNS})",
-    "message_words": f"median message under {WORDS} words",
-    "message_characters": f"median message under {CHARACTERS} characters",
-    "pasted": "text was pasted into a message",
-    "instructed_missed": "an instructed item was answered differently",
-    "technical": "a message got no reply, or the conversation ended by a technical failure",
-}
+FLAGS = (  # their rules in words: reporting/sections/coverage.py
+    *("straight_arms", "rating_seconds", "turns", "message_words", "message_characters", "pasted"),
+    *("instructed_missed", "technical"),
+)
 OF_WHAT_WAS_SAID = ("turns", "message_words", "message_characters", "pasted", "technical")
 
 # What of each file is looked at, and which of it are numbers (truths count as 1 and 0).

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
+from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap, number_names
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import mixed
@@ -33,7 +33,6 @@ COLUMNS = [
     "estimate",
     "low",
     "high",
-    "df",
     "n",
     "clusters",
     "method",
@@ -157,7 +156,7 @@ def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dic
 
 def model_of(model: Model, scores: pd.DataFrame) -> mixed.Data:
     """Return the model of an item's scores, with all terms that are known, whether or not they can be told apart."""
-    terms = {name: np.unique(scores[name].to_numpy(str), return_inverse=True)[1] for name in _terms(model, scores)}
+    terms = {name: number_names(scores[name]) for name in _terms(model, scores)}
     arms, arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)
     return mixed.Data(scores["score"].to_numpy(float), np.eye(len(arms))[arm], terms)
 
@@ -170,7 +169,7 @@ def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
 
 def _row_without_fit(about: dict[str, Any], reason: Note) -> dict[str, Any]:
     row = Row(**about, **MODEL, term="variance", level="", method=Notes(REML))
-    row.leave_out("estimate", "low", "high", "df", because=reason)
+    row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()
 
 
@@ -197,7 +196,7 @@ def _effects(about: dict[str, Any], found: Fit, rater: str, names: NDArray[np.st
 
 
 def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, method: Notes) -> Row:
-    row = Row(**about, **MODEL, term=term, level=level, estimate=estimate.estimate, df=estimate.df, method=method)
+    row = Row(**about, **MODEL, term=term, level=level, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
     else:

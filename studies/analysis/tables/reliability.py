@@ -11,7 +11,7 @@ import pandas as pd  # noqa: TID253
 from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
 from statsmodels.tools.sm_exceptions import ModelWarning  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.bootstrap import Array, Bootstrap, Inference, Interval, Resampled, number_names
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import clustered, coincidence, gwet, kappa, polychoric
@@ -20,6 +20,7 @@ from studies.analysis.measures.variance import FORMS, Icc, OneWay, one_way, two_
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import Items, Scale, scales_of
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.table import Table
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
@@ -190,8 +191,7 @@ def _conversations_row(
 
 def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:
     """Return the cluster of each row, numbered from 0 without gaps."""
-    of_rows = conversations.loc[index.get_level_values("conversation").astype(str), "cluster"]
-    return np.unique(of_rows.to_numpy(str), return_inverse=True)[1]
+    return number_names(conversations.loc[index.get_level_values("conversation").astype(str), "cluster"])
 
 
 def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
@@ -324,15 +324,11 @@ def _add_interval(
     row: Row, name: str, family: str, resample: Callable[[], Resampled], *, method: str = "cluster_bootstrap"
 ) -> None:
     """Add the bounds of a coefficient; `family` stands before its method, whose code is `method`."""
-    try:
-        resampled = resample()
-    except Undefined as reason:
-        row.leave_out(f"{name}_low", f"{name}_high", because=reason.note)
-        return
-    interval = resampled.interval()
-    row.values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-    row.add_methods(Note(method, interval=interval.method).on(family))
-    row.add_notes(*resampled.notes(name))
+
+    def method_of(_found: Inference, interval: Interval) -> Note:
+        return Note(method, interval=interval.method).on(family)
+
+    add_inference(row, resample, method_of, name=name, of=name)
 
 
 def _add_ac2(row: Row, whole: pd.DataFrame, scale: Scale, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
@@ -352,25 +348,19 @@ def _add_ac2(row: Row, whole: pd.DataFrame, scale: Scale, clusters: np.ndarray, 
 
 
 def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray) -> None:
-    try:
+    def kappas() -> list[float]:
         if matrix.shape[1] != 2:
             raise Undefined("over_two_raters")
         given, levels = kappa.places(matrix)
-        found = [kappa.kappa(given, weigh(levels), clusters) for weigh in OF_TWO.values()]
-    except Undefined as reason:
-        row.leave_out(*WITH_ERRORS, because=reason.note)
-        return
-    row.values |= dict(zip(WITH_ERRORS, [value for pair in found for value in pair], strict=True))
+        return [value for weigh in OF_TWO.values() for value in kappa.kappa(given, weigh(levels), clusters)]
+
+    row.compute_all(WITH_ERRORS, kappas)
 
 
 def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray) -> None:
     row.compute("percent_agreement", counted.percent_agreement)
-    try:
-        row.values["kappa_fleiss"] = _fleiss(counted)
-    except Undefined as reason:
-        row.leave_out("kappa_fleiss", "kappa_fleiss_se", because=reason.note)
-    else:
-        row.values["kappa_fleiss_se"] = counted.error_of_fleiss(clusters)
+    both = "kappa_fleiss", "kappa_fleiss_se"
+    row.compute_all(both, lambda: (_fleiss(counted), counted.error_of_fleiss(clusters)))
 
 
 def _fleiss(counted: Counts) -> float:
@@ -390,7 +380,7 @@ def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
     row.leave_out(*(name for name in _MEASURED if name not in _with_bounds(ONE_WAY)), because=Note("own_conversations"))
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
-    arms = np.unique(means["arm"], return_inverse=True)[1]
+    arms = number_names(means["arm"])
     _add_one_way(row, means["score"].to_numpy(float), arms, np.arange(len(set(arms))))
     row.add_notes(Note("confounded"))
     return row.cells()

@@ -3,7 +3,7 @@
 Each has an estimate and its interval: final scores, of people where there are such, for every sample that differs.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -25,7 +25,7 @@ from studies.analysis.jackknife import infer_r, method_of_r
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
-from studies.analysis.notes import INTERVAL, Note, Notes
+from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import is_pooled
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
@@ -35,14 +35,18 @@ from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
 from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.table import Table
 
-NAMED = ["raters", "arm_a", "arm_b", "seekers", "condition"]
-OF = ["judge", "strategy", "human", *SCALE]
+OF = ["judge", "strategy", "raters", *SCALE]  # of both sides of a correlation
+NAMED = [*OF, "arm_a", "arm_b", "seekers", "condition"]
 ALL, WITH, WITHOUT, UNTROUBLED = "all", "with_left_out", "without_flagged", "without_incidents"
-COLUMNS = [*OF, "n", "note", "statistic", *NAMED, "sample", "estimate", "low", "high", "clusters", "method"]
+COLUMNS = [
+    *("judge", "strategy", *SCALE, "n", "note", "statistic", "raters", "arm_a", "arm_b", "seekers", "condition"),
+    *("sample", "estimate", "low", "high", "clusters", "method"),
+]
 METHODS = {
     "pearson": _("Pearson's r of a judge and a kind of people, with its interval, as in agreement.csv"),
     "mean": _("of the final scores of arm_a, as in arms.csv"),
@@ -65,7 +69,7 @@ def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Row
     """Yield (sample, its rows); r of single raters is not among them."""
     found = samples(export)
     changed = {name: sample for name, sample in found.items() if len(sample.ratings) != len(export.ratings)}
-    unnamed = dict.fromkeys([*OF, *NAMED], "")
+    unnamed = dict.fromkeys(NAMED, "")
     usual: Rows = []
     for name, sample in ({ALL: export} | changed).items():
         rows = [unnamed | row for row in _of_sample(sample, bootstrap)]
@@ -77,13 +81,13 @@ def _list_lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
     """Yield a row for each estimate of the whole data that the sample cannot give."""
     there = {_key_of(row) for row in rows}
     for of in (row for row in usual if _key_of(row) not in there):
-        row = Row(**{name: of[name] for name in ("statistic", *OF, *NAMED)}, n=0, clusters=0)
+        row = Row(**{name: of[name] for name in ("statistic", *NAMED)}, n=0, clusters=0)
         row.leave_out("estimate", "low", "high", because=Note("sample_too_small"))
         yield of | {"method": Notes()} | row.cells()
 
 
 def _key_of(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("statistic", *OF, *NAMED))
+    return tuple(row[name] for name in ("statistic", *NAMED))
 
 
 def samples(export: Export) -> dict[str, Export]:
@@ -117,8 +121,8 @@ Pairs = dict[tuple[str, ...], pd.DataFrame]
 
 
 def _pairs(ratings: pd.DataFrame) -> Pairs:
-    found = {tuple(of[name] for name in OF): both for of, both in both_sides(ratings)}
-    return {key: both for key, both in found.items() if ":" not in key[OF.index("human")]}
+    found = {tuple(of.get(name, of["human"]) for name in OF): both for of, both in both_sides(ratings)}
+    return {key: both for key, both in found.items() if ":" not in key[OF.index("raters")]}
 
 
 def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
@@ -147,24 +151,12 @@ def _correlation(
     def infer() -> Inference:
         correlation.pearson(human, judge)  # where r does not exist, its reason is the interval's too
         sums, clusters = pair_moments(human, judge), number_names(about["cluster"])
-        if of["human"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
+        if of["raters"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
             return infer_r(fisher_z, sum_by_cell(sums, clusters, number_names(about["arm"])), bootstrap)
         return infer_r(fisher_z, sum_by_cluster(sums, clusters), bootstrap)
 
-    _add_interval_of_r(row, infer)
+    add_inference(row, infer, method_of_r, interval_of=Inference.interval_of_r)
     return row.cells()
-
-
-def _add_interval_of_r(row: Row, infer: Callable[[], Inference]) -> None:
-    try:
-        resampled = infer()
-        interval = resampled.interval_of_r()
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-        return
-    row.values |= {"low": interval.low, "high": interval.high}
-    row.add_methods(method_of_r(resampled, interval))
-    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:

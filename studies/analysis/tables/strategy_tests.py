@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from dialogue.judges.fields import get_field_left_out
 from studies.analysis.bootstrap import (
     ALIKE,
-    Array,
     Bootstrap,
     Inference,
+    Interval,
     number_names,
     refuse_alike,
     sum_by_cell,
@@ -23,11 +23,12 @@ from studies.analysis.frames import VARIANT, Export
 from studies.analysis.jackknife import infer, method_of_difference
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
-from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.judged import clusters_of, key_columns
 from studies.analysis.tables.table import Table
 
@@ -50,7 +51,6 @@ COLUMNS = [
     "moment",
     "n",
     "clusters",
-    "r_ab",
     "williams_p",
     "note",
     "method",
@@ -59,9 +59,9 @@ FARTHEST = 2.0  # that two correlations can be apart; Student's t does not know 
 FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
 
 METHODS = {
-    "r_a, r_b, r_ab": _(
-        "Pearson's r of people with a judge under either strategy, and of the two strategies, over the conversations "
-        "that people and both strategies scored; raters and replicates averaged first"
+    "r_a, r_b": _(
+        "Pearson's r of people with a judge under either strategy, over the conversations that people and both "
+        "strategies scored; raters and replicates averaged first"
     ),
     "difference": _(
         "r_b - r_a; interval (95 %) by a jackknife of participants (else conversations), both strategies without the "
@@ -157,25 +157,25 @@ def row_of(
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)
     row = Row(**of, n=len(scores), clusters=len(set(clusters)))
-    _add_correlations(row, *scores.to_numpy(float).T)
+    human, a, b = scores.to_numpy(float).T
+    row.compute("r_a", lambda: correlation.pearson(human, a))
+    row.compute("r_b", lambda: correlation.pearson(human, b))
+    row.compute("difference", lambda: _difference(row))
     if np.isnan(row.values["difference"]):
         row.leave_out("low", "high", "p", *INDEPENDENT, because=Note("no_difference"))
     else:
         arms = arms_to_draw(scores, of["human"], export)
         add_interval(row, lambda: _infer(scores, clusters, arms, bootstrap))
-        _add_williams(row)
+        _add_williams(row, correlation.pearson(a, b))
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
         row.add_notes(Note("scored_by_one_strategy", count=alone))
     return row.cells()
 
 
-def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
-    row.compute("r_a", lambda: correlation.pearson(human, a))
-    row.compute("r_b", lambda: correlation.pearson(human, b))
+def _difference(row: Row) -> float:
     if np.isnan([row.values["r_a"], row.values["r_b"]]).any():
-        row.leave_out("r_ab", "difference", because=Note("not_both_r"))
-    else:
-        row.values |= {"r_ab": correlation.pearson(a, b), "difference": row.values["r_b"] - row.values["r_a"]}
+        raise Undefined("not_both_r")
+    return float(row.values["r_b"] - row.values["r_a"])
 
 
 def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np.intp] | None:
@@ -192,16 +192,13 @@ def are_alike(row: dict[str, Any]) -> bool:
 
 def add_interval(row: Row, infer_difference: Callable[[], Inference]) -> None:
     """Add `low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
-    try:
-        inference = infer_difference()
-        interval = inference.interval()
-        refuse_alike(interval.low, interval.high)
-    except Undefined as reason:
-        row.leave_out("low", "high", "p", because=reason.note)
-        return
-    row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": inference.p_value()}
-    row.add_methods(method_of_difference(inference, interval))
-    row.add_notes(*inference.notes(INTERVAL))
+    add_inference(row, infer_difference, method_of_difference, interval_of=_interval_of, p=True)
+
+
+def _interval_of(found: Inference) -> Interval:
+    interval = found.interval()
+    refuse_alike(interval.low, interval.high)
+    return Interval(max(interval.low, -FARTHEST), min(interval.high, FARTHEST), interval.method)
 
 
 def _infer(
@@ -213,12 +210,12 @@ def _infer(
     return infer(dependent.difference_of_r, of_clusters, bootstrap)
 
 
-def _add_williams(row: Row) -> None:
+def _add_williams(row: Row, r_ab: float) -> None:
     n, clusters = row.values["n"], row.values["clusters"]
     try:
         if clusters < n:
             raise Undefined("for_independent_rows", count=n, clusters=clusters)
-        test = dependent.williams(row.values["r_b"], row.values["r_a"], row.values["r_ab"], n)
+        test = dependent.williams(row.values["r_b"], row.values["r_a"], r_ab, n)
     except Undefined as reason:
         row.leave_out(*INDEPENDENT, because=reason.note)
         return

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, weights
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, weights
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import incidence
@@ -21,6 +21,7 @@ from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, is_end, leaving
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.log_ranks import log_ranks
 from studies.analysis.tables.table import Table
 
@@ -39,7 +40,6 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
-    "df",
     "p",
 ]
 METHODS = {
@@ -177,16 +177,9 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
     elif not group.is_leaver.any():
         row.leave_out("low", "high", because=NOTHING_ENDED)
     else:
-        _add_interval(row, bootstrap.resample(mean, sums))
+        add_inference(row, lambda: bootstrap.resample(mean, sums), lacking="resamples_censored")
     _note_regular_ends(row, group)
     return row.cells()
-
-
-def _add_interval(row: Row, resampled: Resampled) -> None:
-    interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high}
-    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
-    row.add_notes(*resampled.notes(INTERVAL, lacking="resamples_censored"))
 
 
 def _actual_mean(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:

@@ -9,10 +9,11 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cluster
 from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.notes import INTERVAL, Note
-from studies.analysis.rows import ESTIMATE, Row, Undefined
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.notes import Note
+from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
+from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import conversation_scores
 from studies.analysis.tables.table import Table
 
@@ -105,9 +106,8 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
 
 
 def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    values, clusters = scores["score"].to_numpy(float), number_names(scores["cluster"])
-    row = Row(**of, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
-    add_interval(row, values, clusters, bootstrap, alike="scores_alike")
+    row, values = Row(**of), scores["score"].to_numpy(float)
+    add_mean(row, values, scores["cluster"].to_numpy(str), bootstrap, alike="scores_alike", nothing="no_scores")
     return row.cells()
 
 
@@ -129,17 +129,10 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
     turn, score = centred["turn"].to_numpy(), centred["score"].to_numpy()
     sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), number_names(several["cluster"]))
     row.values["estimate"] = float(slope(sums.sum(axis=0)))
-    try:
-        if not np.abs(score).max() > 1e-9:
-            raise Undefined("scores_alike")
-        resampled = bootstrap.resample(slope, sums)
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-        return row.cells()
-    interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high}
-    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
-    row.add_notes(*resampled.notes(INTERVAL))
+    if np.abs(score).max() > 1e-9:
+        add_inference(row, lambda: bootstrap.resample(slope, sums))
+    else:
+        row.leave_out("low", "high", because=Note("scores_alike"))
     return row.cells()
 
 

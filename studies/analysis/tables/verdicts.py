@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, weights
-from studies.analysis.frames import read_pairs, read_table
+from studies.analysis.frames import Export, read_pairs, read_table
 from studies.analysis.notes import Note
 from studies.design.pairing import name_seekers
 
@@ -62,8 +61,7 @@ class Group:
         return number_names(self.rows["cluster"])
 
     def counts(self) -> dict[str, int]:
-        clusters, raters = (int(numbers.max()) + 1 for numbers in (self.clusters, self.raters))
-        return {"n": len(self.rows), "clusters": clusters, "n_raters": raters}
+        return {"n": len(self.rows), "clusters": int(self.clusters.max()) + 1}
 
     def resampled_units(self) -> dict[str, NDArray[np.intp]]:
         """Return the units that are drawn again: kinds of which there are two or more.
@@ -107,18 +105,17 @@ class Group:
         return np.concatenate(parts)
 
 
-def read_verdicts(folder: Path) -> Verdicts | None:
+def read_verdicts(export: Export) -> Verdicts | None:
     """Return the verdicts of pairs.csv; None where there is no such file."""
-    if not (folder / "pairs.csv").is_file():
+    path = export.folder / "pairs.csv"
+    if not path.is_file():
         return None
-    table = read_pairs(folder / "pairs.csv")
-    about = _about(folder, table)
+    table = read_pairs(path)
+    about = _about(export, table)
     sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
     # Arms are compared by unchanged seekers alone; seekers of ablations are contestants of their own.
     whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "") | (sides[0]["arm"] == sides[1]["arm"])
-    kept = ~(
-        table["rater"].isin(_excluded_people(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false")
-    )
+    kept = ~(table["rater"].isin(export.excluded) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false"))
     named = pd.DataFrame([_contestants(*both) for both in _both(sides)], columns=["contestant_a", "contestant_b"])
     differ = named["contestant_a"] != named["contestant_b"]
     rows = pd.concat([_verdict_signs(table), named], axis=1).assign(cluster=_clusters(table, sides))
@@ -130,28 +127,20 @@ def read_verdicts(folder: Path) -> Verdicts | None:
     )
 
 
-def _about(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
+def _about(export: Export, table: pd.DataFrame) -> pd.DataFrame:
     """Return what is known of each conversation, indexed by it.
 
     Without conversations.csv the arms are those that pairs.csv itself names. `valid` is "false" also for the
     conversations of excluded people.
     """
-    path = folder / "conversations.csv"
+    path = export.folder / "conversations.csv"
     if not path.is_file():
         arms = pd.concat([table[f"arm_{side}"].set_axis(table[f"conversation_{side}"]) for side in "ab"])
         arms = arms[~arms.index.duplicated()]
         return pd.DataFrame({name: arms if name == "arm" else "" for name in OF_CONVERSATION}, index=arms.index)
     about = read_table(path, ("conversation",), OF_CONVERSATION).astype(str).drop_duplicates("conversation")
-    about.loc[about["participant"].isin(_excluded_people(folder)), "valid"] = "false"
+    about.loc[about["participant"].isin(export.excluded), "valid"] = "false"
     return about.set_index("conversation")
-
-
-def _excluded_people(folder: Path) -> set[str]:
-    path = folder / "participants.csv"
-    if not path.is_file():
-        return set()
-    people = read_table(path, (), ("participant", "excluded"))
-    return set(people.loc[people["excluded"] == "true", "participant"].astype(str)) - {""}
 
 
 def _both(sides: list[pd.DataFrame]) -> Iterator[tuple[dict[str, str], dict[str, str]]]:

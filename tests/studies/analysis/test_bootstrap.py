@@ -197,20 +197,6 @@ def test_interval_falls_back_to_percentiles_where_no_replicate_lies_below() -> N
     assert (resampled.interval().low, resampled.interval().high) == pytest.approx((3.5, 98.5))
 
 
-def test_symmetric_interval_of_a_mean_is_that_of_students_t() -> None:
-    values = np.random.default_rng(3).normal(0.8, 1, 12)
-    found = Bootstrap(50, 1).resample(mean, np.column_stack([np.ones(12), values])).symmetric()
-    theirs = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
-    assert found.method == Note("jackknife")
-
-
-def test_there_is_no_symmetric_interval_where_the_statistic_needs_a_cluster() -> None:
-    resampled = Resampled(0.0, np.arange(-50.0, 51.0), np.array([0.0, np.nan, 1.0]), undefined=3)
-    with pytest.raises(Undefined, match="it is undefined if one of the clusters is left out"):
-        resampled.symmetric()
-
-
 def test_p_value_is_of_students_t_over_the_standard_error_of_the_replicates() -> None:
     """Variance of the replicates 3, of four clusters 3 × 4/3 = 4, so t = 6.364 / 2 = 3.182 with 3 degrees of freedom,
     which tables have for p = .05."""
@@ -268,12 +254,3 @@ def test_resample_covers_as_often_as_a_cluster_bootstrap_must() -> None:
     bootstrap = Bootstrap(200, 3)
     narrow, wide = bootstrap.resample(mean, five).interval(), bootstrap.resample(mean, once).interval()
     assert (narrow.low, narrow.high) == pytest.approx((wide.low, wide.high))
-
-
-def test_resample_together_gives_what_each_gives_alone(clustered: pd.DataFrame) -> None:
-    sums, bootstrap = pair_sums(clustered), Bootstrap(100, 3)
-    together = bootstrap.resample_together(lambda s: np.stack([fisher_z(s), mean(s) + 1], axis=-1), sums)
-    for place, statistic in enumerate((fisher_z, lambda s: mean(s) + 1)):
-        one, alone = together.one(place), bootstrap.resample(statistic, sums)
-        assert one.replicates.tolist() == alone.replicates.tolist()
-        assert one.interval() == alone.interval()

@@ -152,7 +152,7 @@ def test_load_leaves_out_by_decision_however_a_spreadsheet_wrote_it(tmp_path: Pa
     (tmp_path / "conversations.csv").write_text(f"conversation,valid\nC,{yes}\nD,{yes}\nE,{no}\n")
     export = load(tmp_path)
     assert export.ratings["score"].tolist() == [2]
-    assert (export.excluded_participants, export.invalid_conversations) == (1, 1)
+    assert (len(export.excluded), export.invalid_conversations) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_load_counts_what_is_missing_repeated_excluded_and_invalid(tmp_path: Pat
     (tmp_path / "manifest.json").write_text(json.dumps({"demonstration": True}))
     export = load(tmp_path)
     assert (export.missing, export.repeated) == ({"no reason given": 1, "skipped": 1}, 1)
-    assert (export.excluded_participants, export.invalid_conversations) == (1, 1)
+    assert (len(export.excluded), export.invalid_conversations) == (1, 1)
     assert export.rows == {"ratings.csv": 4, "participants.csv": 2, "conversations.csv": 1}
     assert export.demonstration
     assert export.hashes["ratings.csv"] == hashlib.sha256(path.read_bytes()).hexdigest()

@@ -57,7 +57,7 @@ OF_BENCHMARKS = {
     "costs": "arm,purpose,measure,estimate,low,high,n,clusters,method,note",
 }
 LINUX = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="/proc, where no one can write, is not at hand")
-COSTS = "arm,language,purpose,measure,estimate,low,high,sd,n,clusters,method,note"
+COSTS = "arm,language,purpose,measure,estimate,low,high,n,clusters,method,note"
 
 
 class Page(HTMLParser):

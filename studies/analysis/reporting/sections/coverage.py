@@ -174,7 +174,7 @@ def sensitivity(results: Results) -> Section | None:
 
 def _changes(table: pd.DataFrame) -> Iterator[Part]:
     """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing."""
-    keys = ["statistic", "judge", "strategy", "human", "raters", "instrument", "moment", "item"]
+    keys = ["statistic", "judge", "strategy", "raters", "instrument", "moment", "item"]
     wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)
     changed = [name for name in SAMPLES if name in wide]
     if not changed:

@@ -14,10 +14,10 @@ from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import lines_of
 from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_intervals
 from studies.analysis.reporting.naming import contestant_name, instrument_name, item_name, raters_name
-from studies.analysis.reporting.numbers import LEVEL
+from studies.analysis.reporting.numbers import LEVEL, decimal
 from studies.analysis.reporting.parts import Part, Section, prose
 from studies.analysis.results import Results
-from studies.analysis.tables.pairs import SHARES, STRENGTH
+from studies.analysis.tables.pairs import STRENGTH
 from studies.analysis.tables.verdicts import read_verdicts
 
 
@@ -42,7 +42,8 @@ def _contests(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
     caption = _("Preferences, with {level} intervals").format(level=LEVEL)
     yield from _shares(table)
-    yield excerpt("pairwise", caption, with_intervals(table, SHARES), shown, ["win"])
+    others = {name: [decimal(share) for share in table[name]] for name in ("tie", "loss")}
+    yield excerpt("pairwise", caption, with_intervals(table, ["win"]).assign(**others), shown, ["win"])
 
 
 def _shares(table: pd.DataFrame) -> Iterator[Part]:
@@ -70,7 +71,7 @@ def _who(raters: object, instrument: object) -> str:
 
 
 def _verdicts_left_out(results: Results) -> Iterator[str]:
-    verdicts = read_verdicts(results.export.folder)
+    verdicts = read_verdicts(results.export)
     if verdicts and verdicts.alike:
         yield ngettext(
             "{count} verdict on a pair with the same arm and the same kind of seekers says nothing about either.",

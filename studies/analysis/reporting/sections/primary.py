@@ -49,7 +49,7 @@ def _parts(whole: pd.DataFrame) -> Iterator[Part]:
 
 
 def _select_results(rows: pd.DataFrame) -> pd.DataFrame:
-    numbers = rows[["estimate", "low", "high", "p", "p_holm", "n", "clusters", "version"]]
+    numbers = rows[["estimate", "low", "high", "p", "p_holm", "n", "clusters"]]
     named = numbers.assign(**{_("declared on"): rows["declared_at"].str[:10]})
     named.insert(0, _("contrast"), [_name(row) for row in records(rows)])
     return named

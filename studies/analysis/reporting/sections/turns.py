@@ -96,7 +96,7 @@ def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
                 "met several arms, the first test compares the arms within each of them and detects more."
             )
         )
-        shown = ["condition", "seekers", "statistic", "estimate", "df", "p", "n", "clusters", "method"]
+        shown = ["condition", "seekers", "statistic", "estimate", "p", "n", "clusters", "method"]
         yield excerpt("log_rank", _("Do the arms differ in how long conversations stay open?"), _in_words(tests), shown)
 
 

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
@@ -44,6 +46,22 @@ def test_one_way_of_a_complete_table_is_the_two_way_tables_one_way_form() -> Non
         assert (icc.estimate, icc.low, icc.high) == pytest.approx(
             (forms[form].estimate, forms[form].low, forms[form].high)
         )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10_000), st.integers(3, 30))
+def test_one_way_of_mean_is_icc_1_k_of_the_analysis_of_variance(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    targets = np.concatenate([np.arange(count), random.integers(count, size=2 * count)])
+    scores = 2 * random.normal(size=count)[targets] + random.normal(size=len(targets))
+    expected = variance.one_way(scores, targets).mean.estimate
+    [found] = clustered.one_way_of_mean(clustered.one_way_sums(scores, targets).sum(axis=0)[np.newaxis])
+    assert found == pytest.approx(expected) if expected > 0 else np.isnan(found)
+
+
+def test_one_way_of_mean_is_nothing_without_repeated_scores() -> None:
+    sums = clustered.one_way_sums(np.array([1.0, 2, 4]), np.arange(3)).sum(axis=0)
+    assert np.isnan(clustered.one_way_of_mean(sums[np.newaxis])).all()
 
 
 def test_estimates_stay_and_lie_within() -> None:

@@ -155,7 +155,12 @@ def test_who_has_a_flag_is_told_in_words(folder: Path) -> None:
 
 
 def test_rules_of_flags_are_those_of_the_analysis() -> None:
-    assert {name: rule(name) for name in RULES} == FLAGS
+    assert tuple(RULES) == FLAGS
+    assert rule("straight_arms") == "the same answer to every item in 3 arms or more"
+    assert rule("rating_seconds") == "a final rating in under 2 seconds per item (20 for ten)"
+    assert rule("turns") == "ended with fewer turns than the study asks for (if that is unknown, 10)"
+    assert rule("message_words") == "median message under 4 words"
+    assert rule("message_characters") == "median message under 6 characters"
 
 
 # What must be kept in mind

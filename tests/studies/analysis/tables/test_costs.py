@@ -66,7 +66,7 @@ def test_unknown_prices_stay_empty_with_their_reason(tmp_path: Path) -> None:
     table = table_of(write_benchmark(tmp_path / "export", profiles=3, seed=5)).query("measure == 'cost'")
     unknown = table[table["purpose"] != "reply"]
     assert unknown[["estimate", "low", "high"]].isna().all(axis=None)
-    assert set(unknown["note"]) == {"estimate, low, high, sd: no price is known"}
+    assert set(unknown["note"]) == {"estimate, low, high: no price is known"}
     assert table.loc[table["purpose"] == "reply", "estimate"].notna().all()
 
 

@@ -98,7 +98,8 @@ def test_the_numbers_of_the_tables_are_those_of_the_packages(results: Results) -
 
 def test_ours_are_the_numbers_that_the_table_gives(results: Results) -> None:
     rows = results.table("cross_check")
-    row = rows[(rows["statistic"] == "icc_a_1") & (rows["raters"] == "reviewer") & (rows["item"] == "care")].iloc[0]
+    of_care = rows[rows["of"].str.startswith("reviewer") & (rows["item"] == "care")]
+    row = of_care.set_index("statistic").loc["icc_a_1"]
     table = results.table("reliability")
     given = table[(table["raters"] == "reviewer") & (table["item"] == "care")].iloc[0]
     assert (row["ours"], row["n"]) == (given["icc_a_1"], given["n"])
@@ -114,7 +115,7 @@ def test_without_the_tables_ours_are_computed_anew(study: Path, results: Results
 def test_counsellors_own_conversations_are_checked_by_arm(tmp_path: Path) -> None:
     ratings, _truth, _bias = experts(counsellors=8, arms=8, each=3, seed=1)
     rows = computed(write_export(tmp_path / "export", ratings)).table("cross_check")
-    by_arm = rows[(rows["table"] == "reliability") & (rows["unit"] == "arm")]
+    by_arm = rows[rows["of"].str.startswith("expert, arm, ")]
     assert by_arm[["statistic", "agrees"]].to_numpy().tolist() == [["icc_1_1", "true"], ["icc_1_k", "true"]]
     assert {"counsellor_variance", "residual_variance"} <= set(rows.loc[rows["agrees"] == "true", "statistic"])
 
@@ -193,7 +194,7 @@ def test_the_table_stands_once_in_the_report(results: Results) -> None:
 
 def test_gaps_are_not_compared_and_say_why(tmp_path: Path) -> None:
     rows = computed(write_study(tmp_path / "export", people=16, gaps=0.2)).table("cross_check")
-    gaps = rows[(rows["table"] == "reliability") & (rows["raters"] == "reviewer") & (rows["item"] == "care")]
+    gaps = rows[(rows["table"] == "reliability") & rows["of"].str.startswith("reviewer") & (rows["item"] == "care")]
     notes = gaps.set_index("statistic")["note"]
     assert notes["icc_a_1"].startswith("not comparable: the table uses variance components")
     assert notes["icc_1_1"] == "not comparable: the number of ratings differs between conversations"
@@ -257,10 +258,11 @@ def test_many_ratings_are_checked_on_a_sample_of_clusters(study: Path, monkeypat
     assert rows_of(study, tables).equals(rows)
 
 
-def test_a_sample_has_whole_clusters(study: Path) -> None:
+def test_a_sample_has_whole_clusters(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export = load(study)
     assert sample_of(export) == (export, None)
-    sampled, said = sample_of(export, len(export.ratings) // 4)
+    monkeypatch.setattr(module, "MOST_RATINGS", len(export.ratings) // 4)
+    sampled, said = sample_of(export)
     assert str(said) == "a sample of 4 of 16 clusters"
     assert sampled.conversations.groupby("cluster").size().tolist() == [3] * 4
     assert len(sampled.ratings) == len(export.ratings) // 4

@@ -16,7 +16,7 @@ from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 HUMAN, WHOLE, WITHOUT = [1, 2, 3, 5, 4, 2], [1, 2, 4, 5, 4, 1], [2, 1, 4, 5, 3, 3]
-NUMBERS = ["n", "clusters", "r_a", "r_b", "r_ab", "difference", "low", "high", "p", "p_holm", "williams_t"]
+NUMBERS = ["n", "clusters", "r_a", "r_b", "difference", "low", "high", "p", "p_holm", "williams_t"]
 
 
 def people() -> list[dict[str, Any]]:

@@ -150,7 +150,7 @@ def test_flow_tells_the_numbers_of_the_analysis_of_files_that_a_spreadsheet_save
         with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         write_table(folder, name, [row | {flag: row[flag].upper()} for row in rows])
-    assert load(folder).excluded_participants == 1
+    assert len(load(folder).excluded) == 1
     pd.testing.assert_frame_equal(before, table_of(folder))
 
 

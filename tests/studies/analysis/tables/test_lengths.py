@@ -80,7 +80,7 @@ def test_lengths_are_what_pandas_computes_for_each_arm_language_and_measure(fold
     grouped = by_pandas(folder).groupby(["arm", "language"])
     assert table.index.tolist() == [(*of, measure) for of in grouped.groups for measure in MEASURES]
     for measure in MEASURES:
-        expected = grouped[measure].agg(estimate="mean", sd="std", n="count")
+        expected = grouped[measure].agg(estimate="mean", n="count")
         found = table.xs(measure, level="measure")
         pd.testing.assert_frame_equal(found[list(expected)], expected, check_names=False)
     assert table["clusters"].groupby("language").unique().map(list).to_dict() == {"en": [8], "zh": [4]}
@@ -129,11 +129,11 @@ def test_what_was_not_measured_is_left_out_and_not_zero(export_of: ExportOf) -> 
     assert table["n"].to_dict() == dict(zip(MEASURES, [2, 0, 1, 2, 0], strict=True))
     assert table.loc["total_seconds", "estimate"] == 1.5
     assert table.loc["masked_share", "estimate"] == 0.5
-    nothing = "estimate, low, high, sd: turns.csv does not give it for any reply"
+    nothing = "estimate, low, high: turns.csv does not give it for any reply"
     unknown = "the language is not known, there may be several"
     assert table.loc["first_token_seconds", "note"] == f"{nothing}; {unknown}"
-    assert table.loc["total_seconds", "note"] == f"sd: one reply; low, high: fewer than two clusters; {unknown}"
-    assert table.loc["names_itself_share", ["estimate", "low", "high", "sd"]].isna().all()
+    assert table.loc["total_seconds", "note"] == f"low, high: fewer than two clusters; {unknown}"
+    assert table.loc["names_itself_share", ["estimate", "low", "high"]].isna().all()
 
 
 def test_equal_values_and_one_cluster_have_no_interval(export_of: ExportOf) -> None:
@@ -162,8 +162,8 @@ def test_without_turns_every_arm_says_why_nothing_could_be_computed(export_of: E
     folder = export_of([{"conversation": f"C{arm}", "arm": arm, "score": 3} for arm in "ba"])
     table = table_of(folder)
     assert table[["arm", "measure"]].to_numpy().tolist() == [[arm, measure] for arm in "ab" for measure in MEASURES]
-    assert table[["estimate", "low", "high", "sd"]].isna().all(axis=None)
-    assert set(table["note"]) == {"estimate, low, high, sd: there is no turns.csv"}
+    assert table[["estimate", "low", "high"]].isna().all(axis=None)
+    assert set(table["note"]) == {"estimate, low, high: there is no turns.csv"}
     files = analyse(folder, tmp_path / "out", bootstrap=20).files
     assert not [name for name in files if "lengths" in name]
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))

@@ -48,8 +48,8 @@ def folder(export_of: ExportOf) -> Path:
 
 def test_columns_are_those_of_the_contract() -> None:
     promised = (
-        "contrast,table,raters,judge,instrument,item,moment,a,b,estimate,low,high,p,p_holm,n,clusters,note,method,"
-        "seekers,condition,version,declared_at,analysis"
+        "contrast,raters,judge,instrument,item,moment,a,b,estimate,low,high,p,p_holm,n,clusters,note,method,"
+        "seekers,condition,declared_at,analysis"
     )
     assert promised.split(",") == COLUMNS
 
@@ -62,11 +62,11 @@ def test_rows_are_those_of_the_tables_they_point_to(folder: Path) -> None:
     [test] = tests[(tests["human"] == "seeker") & (tests["item"] == "care")].to_dict("records")
     [pair] = pairs[(pairs["raters"] == "seeker") & (pairs["item"] == "*")].to_dict("records")
 
-    assert of_strategies[["table", "judge", "a", "b"]].tolist() == ["strategy_tests", "J", "user_aware", "standard"]
+    assert of_strategies[["judge", "a", "b"]].tolist() == ["J", "user_aware", "standard"]
     assert (test["strategy_b"], test["strategy_a"]) == ("user_aware", "standard")
     assert of_strategies["estimate"] == test["difference"]
     assert of_strategies[NUMBERS].tolist() == [test[name] for name in NUMBERS]
-    assert of_arms[["table", "judge", "a", "b"]].tolist() == ["arm_pairs", "", pair["arm_a"], pair["arm_b"]]
+    assert of_arms[["judge", "a", "b"]].tolist() == ["", pair["arm_a"], pair["arm_b"]]
     assert of_arms["estimate"] == pair["difference"]
     assert of_arms[NUMBERS].tolist() == [pair[name] for name in ("low", "high", "p", "n", "clusters")]
     assert sensitivity["p"] == pair["wilcoxon_p"]
@@ -123,7 +123,7 @@ def test_only_the_seekers_that_were_declared_count(folder: Path) -> None:
 
 def test_a_late_contrast_is_noted_and_one_that_was_taken_back_is_left_out(folder: Path) -> None:
     table = table_of(declaring(folder, ARMS | {"before_first_answer": False}, STRATEGIES | {"withdrawn_in": 2}))
-    assert table[["table", "analysis"]].to_numpy().tolist() == [["arm_pairs", "primary"], ["arm_pairs", "sensitivity"]]
+    assert table["analysis"].tolist() == ["primary", "sensitivity"]
     assert table["note"][0].endswith("; declared after the first answer")
 
 

@@ -104,8 +104,8 @@ def test_separation_of_the_arms_is_told_of_each_sample(export_of: ExportOf) -> N
     assert plain["n"].to_dict()["all"] == 16
     (whole,) = rows_of(discrimination, folder).to_dict("records")
     assert plain.at["all", "estimate"] == whole["msr"]
-    found = corrected.loc["all", ["estimate", "low", "high", "method"]].tolist()
-    assert found == [whole[name] for name in ("msr_corrected", "msr_low", "msr_high", "method")]
+    found = corrected.loc["all", ["estimate", "low", "high"]].tolist()
+    assert found == [whole[name] for name in ("msr_corrected", "msr_low", "msr_high")]
     # Person 0 left out: b is 3.8 to 3.2 with a mean of 3.5 and a variance of .28 / 6, a is 4 throughout.
     assert plain.at["without_incidents", "estimate"] == pytest.approx(0.25**2 / (0.28 / 6 / 2))
 
@@ -128,8 +128,8 @@ def test_r_has_the_interval_of_the_agreement_and_people_have_an_icc(export_of: E
     assert set(table["sample"]) == {"all"}  # nothing is left out, flagged or an incident
     found = table[(table["sample"] == "all") & (table["statistic"] == "pearson")]
     whole = rows_of(agreement, folder)
-    keys = ["judge", "strategy", "human", "item"]
-    both = found.merge(whole[~whole["human"].str.contains(":")], on=keys)
+    whole = whole[~whole["human"].str.contains(":")].rename(columns={"human": "raters"})
+    both = found.merge(whole, on=["judge", "strategy", "raters", "item"])
     assert len(both) == len(found) == 8
     for ours, theirs in (("estimate", "pearson"), ("low", "pearson_low"), ("high", "pearson_high")):
         assert both[ours].tolist() == pytest.approx(both[theirs].tolist(), nan_ok=True)

@@ -17,7 +17,7 @@ from tests.studies.analysis.builders import experts, frame_of
 
 ExportOf = Callable[[Any], Path]
 HUMAN, PLAIN, AWARE = [1, 2, 3, 5, 4, 2], [2, 1, 4, 5, 3, 3], [1, 2, 4, 5, 4, 1]
-NUMBERS = ["n", "r_a", "r_b", "r_ab", "difference", "low", "high", "p", "p_holm", "williams_t"]
+NUMBERS = ["n", "r_a", "r_b", "difference", "low", "high", "p", "p_holm", "williams_t"]
 
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def test_two_strategies_of_one_judge_are_compared_on_the_same_conversations(expo
     assert len(table) == 1
     assert row[["judge", "human", "strategy_a", "strategy_b"]].tolist() == ["J", "seeker", "aware", "plain"]
     assert (row["n"], row["clusters"]) == (6, 6)
-    assert row[["r_a", "r_b", "r_ab"]].tolist() == pytest.approx([r[0, 1], r[0, 2], r[1, 2]])
+    assert row[["r_a", "r_b"]].tolist() == pytest.approx([r[0, 1], r[0, 2]])
     assert row["difference"] == pytest.approx(r[0, 2] - r[0, 1])
     assert row["low"] < row["difference"] < row["high"]
     tested = dependent.williams(r[0, 2], r[0, 1], r[1, 2], 6)
@@ -112,9 +112,9 @@ def test_what_one_strategy_alone_scored_is_left_out_and_counted(export_of: Expor
 def test_a_strategy_that_says_always_the_same_has_no_difference(export_of: ExportOf) -> None:
     row = table_of(export_of(judged(HUMAN, aware=AWARE, plain=[4] * 6))).iloc[0]
     assert row["r_a"] == pytest.approx(np.corrcoef(HUMAN, AWARE)[0, 1])
-    assert row[["r_b", "r_ab", "difference", "low", "high", "p", "p_holm", "williams_t"]].isna().all()
+    assert row[["r_b", "difference", "low", "high", "p", "p_holm", "williams_t"]].isna().all()
     assert row["note"].startswith(
-        "r_b: the judge scores do not vary; r_ab, difference: at least one of the two r does not exist; "
+        "r_b: the judge scores do not vary; difference: at least one of the two r does not exist; "
     )
 
 

@@ -218,18 +218,21 @@ def test_log_rank_of_independent_conversations_is_that_of_statsmodels(export_of:
     assert found.index.tolist() == ["log_rank"]
     row = found.loc["log_rank"]
     assert (row["estimate"], row["p"]) == pytest.approx(expected)
-    assert (row["df"], row["n"], row["clusters"]) == (1, 6, 6)
-    assert (row["method"], row["note"]) == ("log-rank, hypergeometric variance", "low, high: it is a chi-square")
+    assert (row["n"], row["clusters"]) == (6, 6)
+    assert (row["method"], row["note"]) == (
+        "log-rank, hypergeometric variance; degrees of freedom: 1",
+        "low, high: it is a chi-square",
+    )
 
 
 def test_log_rank_of_profiles_that_met_both_arms_is_clustered_and_stratified(export_of: ExportOf) -> None:
     found = of_arms(chats(export_of, TWO_ARMS), "aaabbb", ["S0", "S1", "S2", "S0", "S1", "S2"])
     plain, stratified = found.loc["log_rank"], found.loc["log_rank_stratified"]
-    assert plain["method"] == "log-rank, variance of clusters"
+    assert plain["method"] == "log-rank, variance of clusters; degrees of freedom: 1"
     assert plain["note"].endswith("only 3 clusters, p is approximate")
     expected = survdiff([1, 2, 3, 2, 4, 4], [1, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1], strata=[0, 1, 2, 0, 1, 2])
     assert (stratified["estimate"], stratified["p"]) == pytest.approx(expected)
-    assert stratified["method"] == "log-rank, hypergeometric variance"
+    assert stratified["method"] == "log-rank, hypergeometric variance; degrees of freedom: 1"
 
 
 def test_log_rank_counts_in_strata_only_who_met_several_arms(export_of: ExportOf) -> None:

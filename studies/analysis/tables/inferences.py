@@ -1,0 +1,39 @@
+"""The interval of an estimate, with its method and its cautions; or the reason why there is none."""
+
+from collections.abc import Callable
+
+from studies.analysis.bootstrap import Inference, Interval
+from studies.analysis.notes import INTERVAL, Note
+from studies.analysis.rows import Row, Undefined
+
+
+def method_of_draws(_found: Inference, interval: Interval) -> Note:
+    return Note("cluster_bootstrap", interval=interval.method)
+
+
+def add_inference(
+    row: Row,
+    infer: Callable[[], Inference],
+    method: Callable[[Inference, Interval], Note] = method_of_draws,
+    *,
+    interval_of: Callable[[Inference], Interval] = lambda found: found.interval(),
+    name: str = "",
+    p: bool = False,
+    of: str | Note = INTERVAL,
+    lacking: str = "resamples_without_variance",
+) -> None:
+    """Add `low` and `high`, after `name_` where there is one, and `p` if wanted, from one inference.
+
+    `of`: what its cautions name; `lacking`: the code of the note on resamples that are left out.
+    """
+    bounds = [f"{name}_{end}".lstrip("_") for end in ("low", "high")]
+    try:
+        found = infer()
+        interval = interval_of(found)
+        row.values |= dict(zip(bounds, (interval.low, interval.high), strict=True))
+        row.values |= {"p": found.p_value()} if p else {}
+    except Undefined as reason:
+        row.leave_out(*bounds, *(["p"] if p else []), because=reason.note)
+        return
+    row.add_methods(method(found, interval))
+    row.add_notes(*found.notes(of, lacking=lacking))

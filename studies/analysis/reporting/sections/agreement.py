@@ -7,7 +7,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
@@ -24,7 +24,7 @@ from studies.analysis.reporting.excerpts import columns_that_differ, excerpt, re
 from studies.analysis.reporting.main_rows import by_strategy
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, count, decimal, span, with_bounds
-from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
+from studies.analysis.reporting.parts import Excerpt, Part, first_unfolded, join_sentences, prose, section, subheading
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
@@ -36,18 +36,13 @@ DISTANCES = ("bias", "lower_limit", "upper_limit", "mae", "ccc")
 Panels = dict[str, tuple[Array, Array]]
 
 
-def agreement(results: Results) -> Section | None:
-    table = results.table("agreement")
-    if table.empty:
-        return None
-    parts = [
-        *_opening(),
-        *_correlations(_of_kinds(table)),
-        *_scores(results, table),
-        *_strategies(of_strategies(_of_kinds(results.table("strategy_tests")))),
-        *_alt_test(results.table("alt_test")),
-    ]
-    return Section("agreement", _("Judges and people"), parts)
+@section("agreement", gettext_noop("Judges and people"), "agreement")
+def agreement(table: pd.DataFrame, results: Results) -> Iterator[Part]:
+    yield _opening()
+    yield from _correlations(_of_kinds(table))
+    yield from _scores(results, table)
+    yield from _strategies(of_strategies(_of_kinds(results.table("strategy_tests"))))
+    yield from _alt_test(results.table("alt_test"))
 
 
 def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:
@@ -60,8 +55,8 @@ def of_strategies(table: pd.DataFrame) -> pd.DataFrame:
     return table[~is_of_field(table)] if len(table) else table
 
 
-def _opening() -> Iterator[Part]:
-    yield prose(
+def _opening() -> Part:
+    return prose(
         _(
             "Pearson's r shows whether a judge puts conversations in the same order as people do. It does not show "
             "whether a judge is too lenient or too severe, so read it together with the bias. An r over all "

@@ -8,7 +8,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.reporting.board import board, board_of, explain_marks
@@ -25,7 +25,7 @@ from studies.analysis.reporting.naming import (
     seekers_name,
 )
 from studies.analysis.reporting.numbers import LEVEL, span
-from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, first_unfolded, join_sentences, prose
+from studies.analysis.reporting.parts import Excerpt, Folded, Part, first_unfolded, join_sentences, prose, section
 from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
@@ -38,25 +38,19 @@ ITEM = ["instrument", "moment", "item"]
 PAIRED = [*SCALE, "seekers", "condition"]  # only those who were met in the same way are compared
 
 
-def arms(results: Results) -> Section | None:
-    table = results.table("arms")
-    if table.empty:
-        return None
-    groups = [
+@section("arms", gettext_noop("Comparison of the arms"), "arms")
+def arms(table: pd.DataFrame, results: Results) -> Iterator[Part]:
+    yield prose(
+        _(
+            "Each dot is the mean over the conversations of an arm, and each line its interval. Several raters "
+            "of the same conversation count as one, with their mean. Missing scores are not part of any mean."
+        )
+    )
+    yield from first_unfolded(
         (_("As rated by {raters}").format(raters=raters_name(raters)), list(_of_raters(raters, rows, results)))
         for raters, rows in by_raters(table)
-    ]
-    parts = [
-        prose(
-            _(
-                "Each dot is the mean over the conversations of an arm, and each line its interval. Several raters "
-                "of the same conversation count as one, with their mean. Missing scores are not part of any mean."
-            )
-        ),
-        *first_unfolded(groups),
-        *_discrimination(results.table("discrimination")),
-    ]
-    return Section("arms", _("Comparison of the arms"), parts)
+    )
+    yield from _discrimination(results.table("discrimination"))
 
 
 def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[Part]:

@@ -9,7 +9,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.numbers import decimal
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables import quality as indices
 from studies.analysis.tables.coverage import of_coverage, of_quality
@@ -40,11 +40,10 @@ STATISTICS = {
 }
 
 
-def coverage(results: Results) -> Section | None:
-    table = of_coverage(results.table("quality"))
-    if table.empty:
-        return None
-    return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)])
+@section("coverage", gettext_noop("Missing data"), "quality", of_coverage)
+def coverage(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
+    yield from _judges(table)
+    yield from _people(table)
 
 
 def _judges(table: pd.DataFrame) -> Iterator[Part]:
@@ -126,14 +125,8 @@ def _skipped_items(raters: str, rows: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def quality(results: Results) -> Section | None:
-    table = of_quality(results.table("quality"))
-    if table.empty:
-        return None
-    return Section("quality", _("Data quality"), list(_flags(table)))
-
-
-def _flags(table: pd.DataFrame) -> Iterator[Part]:
+@section("quality", gettext_noop("Data quality"), "quality", of_quality)
+def quality(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     flagged = indices.flagged_rows(table)
     known = table.loc[table["estimate"].notna(), "statistic"].value_counts()
     yield prose(
@@ -165,14 +158,8 @@ def rule(name: str) -> str:
     )
 
 
-def sensitivity(results: Results) -> Section | None:
-    table = results.table("sensitivity")
-    if table.empty:
-        return None
-    return Section("sensitivity", _("With and without"), list(_changes(table)))
-
-
-def _changes(table: pd.DataFrame) -> Iterator[Part]:
+@section("sensitivity", gettext_noop("With and without"), "sensitivity")
+def sensitivity(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing."""
     keys = ["statistic", "judge", "strategy", "human", "raters", "instrument", "moment", "item"]
     wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)

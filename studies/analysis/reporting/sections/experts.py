@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.naming import instrument_name
 from studies.analysis.reporting.numbers import span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import of_items
 from studies.analysis.tables.scores import FINAL
@@ -43,13 +43,6 @@ SHORT = {
 }
 
 
-def expert_table(results: Results) -> Section | None:
-    rows = _experts(results.table("arms"))
-    if rows.empty:
-        return None
-    return Section("expert-table", _("How counsellors rated the systems"), list(_tables(rows)))
-
-
 def _experts(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of arms.csv that are of counsellors' final ratings of single items."""
     if table.empty:
@@ -58,7 +51,8 @@ def _experts(table: pd.DataFrame) -> pd.DataFrame:
     return rows[(rows["raters"] == "expert") & rows["moment"].isin(FINAL)]
 
 
-def _tables(whole: pd.DataFrame) -> Iterator[Part]:
+@section("expert-table", gettext_noop("How counsellors rated the systems"), "arms", _experts)
+def expert_table(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
     mapped = whole["item"].isin(SHORT[OF_THE_PAPER]) & (whole["instrument"] == OF_THE_PAPER)
     yield prose(
         _("Means of counsellors' final ratings, one line for each system."),

@@ -23,7 +23,7 @@ from studies.analysis.reporting.naming import (
     thinker_name,
 )
 from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Folded, Part, Section, prose
+from studies.analysis.reporting.parts import Folded, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables import survival, trends
 from studies.analysis.tables.by_language import pooled_languages, shown_languages
@@ -57,16 +57,14 @@ TESTS = {
 STATISTICS = TURNS | TESTS
 
 
-def staying(results: Results) -> Section | None:
-    table = results.table("survival")
-    if table.empty:
-        return None
+@section("survival", gettext_noop("How long conversations stay open"), "survival")
+def staying(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     open_until = table[table["statistic"] == survival.OPEN]
     if len(open_until) and (open_until["estimate"] == 1).all():
-        parts: list[Part] = [prose(_("No seeker left early: every conversation stayed open until its regular end."))]
+        yield prose(_("No seeker left early: every conversation stayed open until its regular end."))
     else:
-        parts = [*_ends_in_words(table), *_survival(table)]
-    return Section("survival", _("How long conversations stay open"), parts)
+        yield from _ends_in_words(table)
+        yield from _survival(table)
 
 
 def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
@@ -142,13 +140,12 @@ def _by_arm(rows: pd.DataFrame, counted: str, conditions: Sequence[str]) -> dict
     return {str(arm): courses_of(found, "turn", counted, conditions, "condition") for arm, found in rows.groupby("arm")}
 
 
-def over_turns(results: Results) -> Section | None:
-    table = results.table("trends")
-    if table.empty:
-        return None
+@section("trends", gettext_noop("Over the turns"), "trends")
+def over_turns(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     means = table[table["statistic"] == trends.MEAN]
-    parts = [*_slopes(table[table["statistic"] == trends.SLOPE]), *_together(means), *_apart(pooled_languages(means))]
-    return Section("trends", _("Over the turns"), parts)
+    yield from _slopes(table[table["statistic"] == trends.SLOPE])
+    yield from _together(means)
+    yield from _apart(pooled_languages(means))
 
 
 def _slopes(table: pd.DataFrame) -> Iterator[Part]:

@@ -21,6 +21,7 @@ from studies.analysis.reporting.estimates import (
     with_item_names,
 )
 from studies.analysis.reporting.excerpts import columns_that_differ, excerpt, remark_on_empty_rows, with_names
+from studies.analysis.reporting.exhibits.agreement_forest import R, correlations
 from studies.analysis.reporting.main_rows import by_strategy
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, count, decimal, span, with_bounds
@@ -30,7 +31,6 @@ from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
 from studies.analysis.tables.strategy_tests import is_of_field
 
-R = ("pearson", "pearson_low", "pearson_high")
 CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
 DISTANCES = ("bias", "lower_limit", "upper_limit", "mae", "ccc")
 Panels = dict[str, tuple[Array, Array]]
@@ -87,16 +87,6 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
             remark_on_empty_rows(rows, ["pearson"]),
         )
         yield _intervals(rows, human, instrument, moment)
-
-
-def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
-    """Return judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, without its stars: they
-    test whether r is 0, which no one asks."""
-    texts = rows.assign(r=[decimal(r) for r in rows["pearson"]])
-    wide = texts.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
-    counts = rows.groupby(["judge", "strategy"])["n"].agg(span)
-    wide = wide[in_order(instrument, wide.columns)].join(counts)
-    return with_names(wide.rename(columns=lambda item: item_name(instrument, item)).reset_index())
 
 
 def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:

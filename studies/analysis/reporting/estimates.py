@@ -30,6 +30,20 @@ def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:
     return {item_name(instrument, item): found[item] for item in in_order(instrument, map(str, found))}
 
 
+def in_item_order(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    """Return the rows in the order of the questionnaire, with the name of each item in the place of its key."""
+    ordered = sort_by_place(rows, "item", in_order(instrument, rows["item"]))
+    return ordered.assign(item=[item_name(instrument, item) for item in ordered["item"]])
+
+
+def sort_by_place(rows: pd.DataFrame, column: str, order: Iterable[str], within: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the rows with the values of `column` in this order, within the same values of other columns."""
+    places = {value: place for place, value in enumerate(order)}
+    return rows.sort_values(
+        [*within, column], key=lambda values: values.map(places) if values.name == column else values, kind="stable"
+    )
+
+
 def with_item_names(rows: pd.DataFrame, column: str = "item") -> pd.DataFrame:
     """Return the rows with the name of each item in the place of its key."""
     return rows.assign(**{column: [item_name(*key) for key in zip(rows["instrument"], rows[column], strict=True)]})

@@ -13,18 +13,24 @@ from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import (
     SIGNIFICANT,
-    by_item,
     by_raters,
     count_below,
     first_humans,
+    in_item_order,
     lines_by_series,
     with_item_names,
 )
-from studies.analysis.reporting.excerpts import columns_that_differ, excerpt, remark_on_empty_rows, with_names
+from studies.analysis.reporting.excerpts import (
+    columns_that_differ,
+    excerpt,
+    remark_on_empty_rows,
+    with_intervals,
+    with_names,
+)
 from studies.analysis.reporting.exhibits.agreement_forest import R, correlations
 from studies.analysis.reporting.main_rows import by_strategy
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
-from studies.analysis.reporting.numbers import LEVEL, count, decimal, span, with_bounds
+from studies.analysis.reporting.numbers import LEVEL, count, decimal, span
 from studies.analysis.reporting.parts import Excerpt, Part, first_unfolded, join_sentences, prose, section, subheading
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
@@ -94,8 +100,8 @@ def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> 
     names = [strategy_name(strategy) or _("no strategy") for strategy in strategies]
     panels = {}
     for judge, found in rows.groupby("judge"):
-        named = pd.concat([of.assign(label=name) for name, of in by_item(found, instrument).items()])
-        panels[str(judge)] = lines_by_series(named, "label", strategies, "strategy", R)
+        named = in_item_order(found, instrument)
+        panels[str(judge)] = lines_by_series(named, "item", strategies, "strategy", R)
     return figure(
         f"agreement-{human}-{instrument}-{moment}",
         _("Judges against {human} ({scale}): Pearson's r with {level} intervals").format(
@@ -185,14 +191,7 @@ def _estimates(
 def _with_bounds(rows: pd.DataFrame, instrument: str, names: tuple[str, ...]) -> pd.DataFrame:
     """Return items × those of the columns that have a value, each with its interval."""
     known = [name for name in names if rows[name].notna().any()]
-    found = [{"item": item, "n": of["n"].iloc[0]} | _cells(of, known) for item, of in by_item(rows, instrument).items()]
-    return pd.DataFrame(found)
-
-
-def _cells(row: pd.DataFrame, names: list[str]) -> dict[str, str]:
-    first = row.iloc[0]
-    ends = ("", "_low", "_high")
-    return {name: with_bounds(*(float(first.get(f"{name}{end}", float("nan"))) for end in ends)) for name in names}
+    return with_intervals(in_item_order(rows, instrument), known)[["item", "n", *known]]
 
 
 def _get_excerpt_note(panels: Panels) -> str:
@@ -250,8 +249,8 @@ def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -
     series = list(dict.fromkeys(pairs))
     panels = {}
     for judge, found in rows.groupby("judge"):
-        named = pd.concat([of.assign(label=name) for name, of in by_item(found, instrument).items()])
-        panels[str(judge)] = lines_by_series(named, "label", series, "pair", ("difference", "low", "high"))
+        named = in_item_order(found, instrument)
+        panels[str(judge)] = lines_by_series(named, "item", series, "pair", ("difference", "low", "high"))
     return figure(
         f"strategy-tests-{human}-{instrument}-{moment}",
         _("What a strategy adds to the agreement with {human} ({scale}): differences in r, {level} intervals").format(

@@ -10,7 +10,7 @@ from studies.analysis.language import ngettext
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
-from studies.analysis.reporting.estimates import estimate_of, records
+from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
 from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.main_rows import by_strategy, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import (
@@ -58,11 +58,7 @@ def agreement_rows(results: Results) -> pd.DataFrame:
     """Return the rows of agreement.csv that the main part shows, by judge and in the order of the strategies."""
     table = results.table("agreement")
     rows = main_rows(table[~table["human"].str.contains(":", regex=False)], "human") if len(table) else table
-    places = {strategy: place for place, strategy in enumerate(by_strategy(rows["strategy"]))} if len(rows) else {}
-    if rows.empty:
-        return rows
-    order = rows.assign(place=rows["strategy"].map(places))
-    return rows.loc[order.sort_values(["judge", "place"], kind="stable").index]
+    return sort_by_place(rows, "strategy", by_strategy(rows["strategy"]), within=["judge"]) if len(rows) else rows
 
 
 def measure_name(whole: pd.DataFrame) -> str:

@@ -35,6 +35,7 @@ from studies.analysis.reporting.parts import Excerpt, Part, first_unfolded, join
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
+from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.strategy_tests import is_of_field
 
 CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
@@ -118,7 +119,7 @@ def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     human = first_humans(of["human"] for of, _both in pairs)
     groups: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for of, both in pairs:
-        if of["human"] == human and of["moment"] in ("final", ""):
+        if of["human"] == human and of["moment"] in FINAL:
             key = (of["judge"], of["strategy"], of["instrument"], of["moment"])
             groups.setdefault(key, {})[of["item"]] = both
     if groups:

@@ -73,17 +73,20 @@ def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
     if shares.empty:
         return {}
     everywhere, of_arms = (shares[(shares["arm"] == ALL_ARMS) == every] for every in (True, False))
-    worst = (of_arms if len(of_arms) else everywhere).sort_values("estimate", kind="stable").iloc[-1]
-    asked = int(everywhere["n"].sum())
+    gaps = _gaps("missing_share", everywhere, of_arms if len(of_arms) else everywhere)
+    return {"judge": judge, "strategy": strategy, **gaps, "move_by": _move_by(rows)}
+
+
+def _gaps(column: str, rows: pd.DataFrame, parts: pd.DataFrame) -> dict[str, object]:
+    """Return the share in all rows, as `column`, of how many scores that were asked for; and the largest of a part."""
+    worst = parts.sort_values("estimate", kind="stable").iloc[-1]
+    asked = int(rows["n"].sum())
     return {
-        "judge": judge,
-        "strategy": strategy,
         "asked": asked,
-        "missing_share": float((everywhere["estimate"] * everywhere["n"]).sum() / asked),
+        column: float((rows["estimate"] * rows["n"]).sum() / asked),
         "largest": float(worst["estimate"]),
         "arm": worst["arm"],
         "item": item_name(worst["instrument"], worst["item"]),
-        "move_by": _move_by(rows),
     }
 
 
@@ -100,8 +103,9 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
     if len(skipped) and not skipped["estimate"].any():
         yield prose(_("No person skipped an item."))
     elif len(skipped):
-        found = pd.DataFrame(_skipped_items(str(raters), rows) for raters, rows in skipped.groupby("raters"))
-        yield Excerpt("skipped", _("Items that people skipped"), with_names(found))
+        by_raters = skipped.groupby("raters")
+        found = pd.DataFrame({"raters": raters} | _gaps("skipped_share", rows, rows) for raters, rows in by_raters)
+        yield Excerpt("skipped", _("Items that people skipped"), with_names(found.drop(columns="arm")))
     rows = table[table["statistic"] == "no_final_rating"]
     if len(rows) and not rows["estimate"].any():
         yield prose(_("Every closed conversation has a final rating."))
@@ -110,19 +114,6 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         yield Excerpt(
             "no_final_rating", _("Closed conversations that people gave no final rating: share"), with_names(shown)
         )
-
-
-def _skipped_items(raters: str, rows: pd.DataFrame) -> dict[str, object]:
-    """Return the skipped items over all items, and where they are worst."""
-    worst = rows.sort_values("estimate", kind="stable").iloc[-1]
-    asked = int(rows["n"].sum())
-    return {
-        "raters": raters,
-        "asked": asked,
-        "skipped_share": float((rows["estimate"] * rows["n"]).sum() / asked),
-        "largest": float(worst["estimate"]),
-        "item": item_name(worst["instrument"], worst["item"]),
-    }
 
 
 @section("quality", gettext_noop("Data quality"), "quality", of_quality)

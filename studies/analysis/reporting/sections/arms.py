@@ -14,7 +14,7 @@ from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.reporting.board import board, board_of, explain_marks
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
+from studies.analysis.reporting.estimates import by_item, by_raters, count_below, lines_of
 from studies.analysis.reporting.excerpts import excerpt, with_names
 from studies.analysis.reporting.exhibits.arm_means import arm_rows, shows_items
 from studies.analysis.reporting.naming import (
@@ -31,10 +31,9 @@ from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import pooled_rows, single_rows
 from studies.analysis.tables.rater_effects import OWN
+from studies.analysis.tables.scores import FINAL
 
 SCALE = ["raters", "instrument", "moment"]
-FINAL = ("final", "")
-ITEM = ["instrument", "moment", "item"]
 PAIRED = [*SCALE, "seekers", "condition"]  # only those who were met in the same way are compared
 
 
@@ -176,10 +175,7 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             "{kept} of {tested} tested differences between two arms stay below p = .05 after Holm's correction within "
             "their item.",
             len(tested),
-        ).format(
-            kept=int((tested["p_holm"] < SIGNIFICANT).sum()),
-            tested=len(tested),
-        ),
+        ).format(kept=count_below(tested), tested=len(tested)),
         _(
             "Differences are computed for those who met both arms: the same {seekers}, each compared with themselves."
         ).format(seekers=join_names([seekers_name(kind) for kind in sorted(set(table["seekers"]))])),
@@ -241,20 +237,9 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
         ).format(**_tests(table))
     )
     shown = [
-        "raters",
-        "judge",
-        "condition",
-        "item",
-        "users",
-        "models",
-        "msr",
-        "msr_corrected",
-        "msr_low",
-        "msr_high",
-        "mac",
-        "f_oneway",
+        *("raters", "judge", "condition", "item", "users", "models", "msr", "msr_corrected", "msr_low", "msr_high"),
+        *("mac", "f_oneway", "f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"),
     ]
-    shown += ["f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"]
     values = ["msr", "f_oneway", "f_repeated", "kendall_w", "pairwise_share"]
     judged = table["raters"].str.startswith("judge")
     people, judges = _over_items(table[~judged]), _over_items(table[judged])

@@ -42,24 +42,14 @@ def probes(table: pd.DataFrame, results: Results) -> Iterator[Part]:
     )
     probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"
     over_items = table[over_all | ~probed.isin(probed[over_all])]
-    shown = [
-        "judge",
-        "strategy",
-        "variant",
-        "human",
-        "item",
-        "statistic",
-        "estimate",
-        "low",
-        "high",
-        "n",
-        "share_changed",
-    ]
+    shown = ["judge", "strategy", "variant", "human", "item", "statistic", "estimate", "low", "high", "n"]
     words = over_items.assign(
         variant=over_items["variant"].map(_variant),
         statistic=[_(STATISTICS.get(key, key)) for key in over_items["statistic"]],
     )
-    yield excerpt("probes", _("Judges asked in other ways"), words, shown, ["estimate", "share_changed"])
+    yield excerpt(
+        "probes", _("Judges asked in other ways"), words, [*shown, "share_changed"], ["estimate", "share_changed"]
+    )
     yield from _fields(results.table("strategy_tests"))
 
 

@@ -44,9 +44,9 @@ def sort_by_place(rows: pd.DataFrame, column: str, order: Iterable[str], within:
     )
 
 
-def with_item_names(rows: pd.DataFrame, column: str = "item") -> pd.DataFrame:
+def with_item_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the name of each item in the place of its key."""
-    return rows.assign(**{column: [item_name(*key) for key in zip(rows["instrument"], rows[column], strict=True)]})
+    return rows.assign(item=[item_name(*key) for key in zip(rows["instrument"], rows["item"], strict=True)])
 
 
 def lines_of(
@@ -104,6 +104,6 @@ def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.
     return sorted(found, key=lambda group: (place.get(group[0], len(HUMANS)), group[0]))
 
 
-def count_below(rows: pd.DataFrame, p: str = "p_holm") -> int:
-    """Return how many p stay below .05."""
-    return int((rows[p] < SIGNIFICANT).sum())
+def count_below(rows: pd.DataFrame) -> int:
+    """Return how many p stay below .05 after Holm's correction."""
+    return int((rows["p_holm"] < SIGNIFICANT).sum())

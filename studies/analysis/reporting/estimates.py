@@ -1,6 +1,6 @@
 """Rows of results as the lines and courses of figures."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,17 @@ def with_item_names(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(item=[item_name(*key) for key in zip(rows["instrument"], rows["item"], strict=True)])
 
 
-def lines_of(
-    rows: pd.DataFrame, label: Callable[[Mapping[str, Any]], str], names: Named = BOUNDED, counted: str = "n"
-) -> list[Line]:
-    """Return one line for each row, in the order of the labels; beside it the estimate and, in brackets, `counted`."""
-    lines = [Line(label(row), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in records(rows)]
+def panels_of(
+    rows: pd.DataFrame, instrument: str, label: str, names: Named = BOUNDED, counted: str = "n"
+) -> dict[str, list[Line]]:
+    """Return the lines of each item, as `lines_of` makes them, by its name."""
+    return {item: lines_of(found, label, names, counted) for item, found in by_item(rows, instrument).items()}
+
+
+def lines_of(rows: pd.DataFrame, label: str, names: Named = BOUNDED, counted: str = "n") -> list[Line]:
+    """Return one line for each row, in the order of the column `label`; beside it the estimate and, in brackets,
+    `counted`."""
+    lines = [Line(str(row[label]), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in records(rows)]
     return sorted(lines, key=lambda line: line.label)
 
 

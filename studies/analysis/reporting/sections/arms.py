@@ -1,6 +1,6 @@
 """The arms' ratings, and how well the arms can be told apart."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd  # noqa: TID253
@@ -12,11 +12,11 @@ from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.reporting.board import board, board_of, explain_marks
-from studies.analysis.reporting.dots import Line, dot_panels
+from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import by_item, by_raters, count_below, lines_of
+from studies.analysis.reporting.estimates import by_raters, count_below, panels_of
 from studies.analysis.reporting.excerpts import excerpt, with_names
-from studies.analysis.reporting.exhibits.arm_means import arm_rows, shows_items
+from studies.analysis.reporting.exhibits.arm_means import MEAN, arm_rows, shows_items
 from studies.analysis.reporting.naming import (
     join_names,
     kind_of_seekers,
@@ -72,7 +72,7 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
                 f"arms-{raters}-{instrument}-{moment}",
                 _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
                 join_sentences([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
-                dot_panels(_panels(rows, instrument), _("mean score")),
+                dot_panels(panels_of(rows, instrument, "arm", MEAN), _("mean score")),
             )
         known = describe_arms(results.export)
         if not in_main_part or len(known):  # the main part names no groups and models
@@ -136,13 +136,6 @@ def _final_first(group: tuple[Any, pd.DataFrame]) -> tuple[bool, Any]:
     return moment not in FINAL, group[0]
 
 
-def _panels(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
-    named = ("mean", "low", "high")
-    return {
-        item: lines_of(found, lambda row: str(row["arm"]), named) for item, found in by_item(rows, instrument).items()
-    }
-
-
 def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame, known: pd.DataFrame) -> Iterator[Part]:
     """Yield a table of the arms for each combination of judge, seekers, condition and language."""
     varied = [name for name in PARTS if len({*rows[name]} - {POOLED}) > 1]
@@ -180,7 +173,8 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             "Differences are computed for those who met both arms: the same {seekers}, each compared with themselves."
         ).format(seekers=join_names([seekers_name(kind) for kind in sorted(set(table["seekers"]))])),
     )
-    for (raters, instrument, moment, seekers, condition), rows in table.groupby(PAIRED):
+    named = table.assign(pair=table["arm_a"] + " − " + table["arm_b"])
+    for (raters, instrument, moment, seekers, condition), rows in named.groupby(PAIRED):
         yield figure(
             f"arm-pairs-{raters}-{instrument}-{moment}-{seekers}-{condition}",
             _("Differences between two arms as rated by {raters} ({of}), with {level} intervals").format(
@@ -197,7 +191,11 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
                     few_users(rows),
                 ]
             ),
-            dot_panels(_pairs(rows, instrument), _("difference in score"), at=0),
+            dot_panels(
+                panels_of(rows, instrument, "pair", ("difference", "low", "high"), "clusters"),
+                _("difference in score"),
+                at=0,
+            ),
         )
 
 
@@ -214,14 +212,6 @@ def few_users(rows: pd.DataFrame) -> str:
 
 def _of(instrument: str, moment: str, seekers: str, condition: str) -> str:
     return ", ".join(filter(None, [scale_name(instrument, moment), kind_of_seekers(seekers, condition)]))
-
-
-def _pairs(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
-    def label(row: Mapping[str, Any]) -> str:
-        return f"{row['arm_a']} − {row['arm_b']}"
-
-    named = ("difference", "low", "high")
-    return {item: lines_of(found, label, named, "clusters") for item, found in by_item(rows, instrument).items()}
 
 
 def _discrimination(table: pd.DataFrame) -> Iterator[Part]:

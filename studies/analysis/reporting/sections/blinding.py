@@ -1,6 +1,6 @@
 """The signs that may have told people which arm they met: order, guesses, length and speed of the replies."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd  # noqa: TID253
@@ -103,7 +103,9 @@ def _figures(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> I
     slopes = rows[(rows["statistic"] == SLOPE) & rows["estimate"].notna()]
     if len(slopes):
         named = [
-            line for item, found in by_item(slopes, instrument).items() for line in lines_of(found, _name_of(item))
+            line
+            for item, found in by_item(slopes, instrument).items()
+            for line in lines_of(found.assign(item=item), "item")
         ]
         yield figure(
             f"order-slopes-{raters}-{instrument}-{moment}",
@@ -125,10 +127,6 @@ def _figures(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> I
             _("Below: the number of conversations. People who stopped early only appear in the first positions."),
             curves(panels, _("mean score"), _("place")),
         )
-
-
-def _name_of(name: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda _row: name
 
 
 @section("blinding", gettext_noop("Could people tell the arms?"), "blinding")
@@ -155,7 +153,7 @@ def blinding(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
                 "To the right of the line, people knew better than by chance. Lines are score intervals; one in "
                 "twenty leaves the line by chance alone. In brackets: guesses."
             ),
-            dot_panels({"": lines_of(rows, lambda row: str(row["arm"]))}, _("Bang's index"), at=0),
+            dot_panels({"": lines_of(rows, "arm")}, _("Bang's index"), at=0),
         )
 
 
@@ -200,7 +198,7 @@ def _lengths(table: pd.DataFrame) -> Iterator[Part]:
         if rows.empty:
             continue
         by_language = {
-            str(language) or _("language not known"): lines_of(found, lambda row: str(row["arm"]))
+            str(language) or _("language not known"): lines_of(found, "arm")
             for language, found in rows.groupby("language")
         }
         yield figure(

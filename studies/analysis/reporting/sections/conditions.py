@@ -11,7 +11,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
+from studies.analysis.reporting.estimates import by_item, estimate_of, panels_of
 from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_names
 from studies.analysis.reporting.naming import (
     condition_name,
@@ -183,9 +183,5 @@ def _effects(known: pd.DataFrame) -> Iterator[Part]:
                 "Scores with the changed seeker minus scores with the unchanged seeker, on the same profiles. In "
                 "brackets: conversations of both."
             ),
-            dot_panels(_setups(rows, instrument), _("difference in score"), at=0),
+            dot_panels(panels_of(rows, instrument, "setup"), _("difference in score"), at=0),
         )
-
-
-def _setups(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
-    return {item: lines_of(found, lambda row: str(row["setup"])) for item, found in by_item(rows, instrument).items()}

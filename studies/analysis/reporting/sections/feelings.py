@@ -6,7 +6,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
-from studies.analysis.reporting.dots import Line, dot_panels
+from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import lines_of
 from studies.analysis.reporting.excerpts import excerpt
@@ -75,12 +75,9 @@ def _figures(changes: pd.DataFrame) -> Iterator[Part]:
                 measure=name, seekers=_(SOURCES[source]) if source in SOURCES else of, level=LEVEL
             ),
             _("After minus before; lines are cluster bootstrap intervals. In brackets: conversations."),
-            dot_panels(_by_condition(rows), _("points"), at=0),
+            dot_panels(
+                {condition_name(str(key)): lines_of(found, "arm") for key, found in rows.groupby("condition")},
+                _("points"),
+                at=0,
+            ),
         )
-
-
-def _by_condition(rows: pd.DataFrame) -> dict[str, list[Line]]:
-    return {
-        condition_name(str(condition)): lines_of(found, lambda row: str(row["arm"]))
-        for condition, found in rows.groupby("condition")
-    }

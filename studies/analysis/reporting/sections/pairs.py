@@ -91,12 +91,11 @@ def _verdicts_left_out(results: Results) -> Iterator[str]:
 
 def _strengths(table: pd.DataFrame) -> Iterator[Part]:
     known = table[table["strength"].notna()] if len(table) else table
+    known = known.assign(contestant=known["contestant_a"].map(contestant_name))
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
         who = _who(raters, instrument)
         panels = {
-            item_name(instrument, question): lines_of(
-                found, lambda row: contestant_name(str(row["contestant_a"])), STRENGTH
-            )
+            item_name(instrument, question): lines_of(found, "contestant", STRENGTH)
             for question, found in rows.groupby("question")
         }
         yield figure(

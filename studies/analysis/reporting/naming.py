@@ -37,6 +37,16 @@ MOMENTS = {
     "checkpoint": gettext_noop("at checkpoints"),
     "turn": gettext_noop("of single replies"),
 }
+ENDS = {  # of conversations
+    "finished": gettext_noop("finished"),
+    "early": gettext_noop("ended early"),
+    "walked_out": gettext_noop("walked out"),
+    "satisfied": gettext_noop("satisfied"),
+    "cap": gettext_noop("most turns reached"),
+    "safety": gettext_noop("stopped for safety"),
+    "technical": gettext_noop("technical failure"),
+    "withdrawn": gettext_noop("withdrawn"),
+}
 GROUPS = {  # of models
     "open": gettext_noop("open weights"),
     "closed": gettext_noop("proprietary"),
@@ -162,6 +172,11 @@ def thinker_name(source: str) -> str:
 
 def moment_name(moment: str) -> str:
     return _(MOMENTS[moment]) if moment in MOMENTS else moment
+
+
+def end_name(end: str) -> str:
+    """Return how a conversation ended."""
+    return _(ENDS[end]) if end in ENDS else end
 
 
 def scale_name(instrument: str, moment: str) -> str:

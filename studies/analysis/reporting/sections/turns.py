@@ -12,13 +12,13 @@ from studies.analysis.reporting.drawing import SIGNS, TOGETHER, Figure, figure
 from studies.analysis.reporting.estimates import by_item, courses_of
 from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import (
-    MOMENTS,
     condition_name,
-    instrument_name,
+    end_name,
     item_name,
     kind_of_seekers,
     language_name,
     raters_name,
+    scale_name,
     seekers_name,
     thinker_name,
 )
@@ -32,15 +32,6 @@ from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
 FEW_TURNS = 2  # no curve, which its slope tells
 OF = ["arm", "condition", "seekers"]
 ESTIMATE = ["estimate", "low", "high", "n", "clusters"]
-ENDS = {
-    "walked_out": gettext_noop("walked out"),
-    "early": gettext_noop("ended early"),
-    "satisfied": gettext_noop("satisfied"),
-    "safety": gettext_noop("safety"),
-    "finished": gettext_noop("finished"),
-    "cap": gettext_noop("most turns reached"),
-    "technical": gettext_noop("technical failure"),
-}
 EMOTIONS = {
     trends.EMOTION: gettext_noop("supposed emotion"),
     trends.IMPORTED: gettext_noop("emotion as imported"),
@@ -101,11 +92,7 @@ def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
 def _ends(table: pd.DataFrame) -> pd.DataFrame:
     shares = table[table["statistic"] == survival.INCIDENCE]
     last = shares[shares["turn"] == shares.groupby(OF)["turn"].transform("max")]
-    return last.assign(end=last["end"].map(_end_name))
-
-
-def _end_name(end: str) -> str:
-    return _(ENDS[end])
+    return last.assign(end=last["end"].map(end_name))
 
 
 def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
@@ -172,17 +159,13 @@ def _excerpt_of_slopes(name: str, caption: str, rows: pd.DataFrame, of: Sequence
 
 
 def _get_title(instrument: str, moment: str, item: str) -> str:
-    scale = _scale(instrument, moment)
+    scale = scale_name(instrument, moment)
     return f"{_item(instrument, item)} ({scale})" if scale else _item(instrument, item)
 
 
 def _item(instrument: str, item: str) -> str:
     """Return the label of an item, or its key in words."""
     return _(EMOTIONS[item]) if item in EMOTIONS else item_name(instrument, item).replace("_", " ")
-
-
-def _scale(instrument: str, moment: str) -> str:
-    return ", ".join(filter(None, [instrument_name(instrument), _(MOMENTS.get(moment, moment))]))
 
 
 def _together(means: pd.DataFrame) -> Iterator[Part]:
@@ -217,7 +200,7 @@ def _all_items(
     language: str,
 ) -> Figure:
     named = "" if language == POOLED else language_name(language)
-    of = [_source(source, ""), kind_of_seekers(seekers, condition), _scale(instrument, moment), named]
+    of = [_source(source, ""), kind_of_seekers(seekers, condition), scale_name(instrument, moment), named]
     return figure(
         f"trends-{source}-{seekers}-{condition}-{instrument}-{moment}-{language}",
         _("All items over the turns ({of}): means with {level} bands").format(
@@ -250,7 +233,7 @@ def _single_items(means: pd.DataFrame) -> Iterator[Figure]:
         if rows["turn"].nunique() <= FEW_TURNS:
             continue
         conditions = sorted(set(rows["condition"]))
-        of = ", ".join(filter(None, [_source(source, item), seekers_name(seekers), _scale(instrument, moment)]))
+        of = ", ".join(filter(None, [_source(source, item), seekers_name(seekers), scale_name(instrument, moment)]))
         yield figure(
             f"trends-{item}-{source}-{seekers}-{instrument}-{moment}",
             _("{item} over the turns ({of}): means with {level} bands").format(

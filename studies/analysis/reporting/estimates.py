@@ -1,6 +1,6 @@
 """Rows of results as the lines and courses of figures."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,16 +30,36 @@ def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:
     return {item_name(instrument, item): found[item] for item in in_order(instrument, map(str, found))}
 
 
-def with_item_names(rows: pd.DataFrame, column: str = "item") -> pd.DataFrame:
+def in_item_order(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    """Return the rows in the order of the questionnaire, with the name of each item in the place of its key."""
+    ordered = sort_by_place(rows, "item", in_order(instrument, rows["item"]))
+    return ordered.assign(item=[item_name(instrument, item) for item in ordered["item"]])
+
+
+def sort_by_place(rows: pd.DataFrame, column: str, order: Iterable[str], within: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the rows with the values of `column` in this order, within the same values of other columns."""
+    places = {value: place for place, value in enumerate(order)}
+    return rows.sort_values(
+        [*within, column], key=lambda values: values.map(places) if values.name == column else values, kind="stable"
+    )
+
+
+def with_item_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the name of each item in the place of its key."""
-    return rows.assign(**{column: [item_name(*key) for key in zip(rows["instrument"], rows[column], strict=True)]})
+    return rows.assign(item=[item_name(*key) for key in zip(rows["instrument"], rows["item"], strict=True)])
 
 
-def lines_of(
-    rows: pd.DataFrame, label: Callable[[Mapping[str, Any]], str], names: Named = BOUNDED, counted: str = "n"
-) -> list[Line]:
-    """Return one line for each row, in the order of the labels; beside it the estimate and, in brackets, `counted`."""
-    lines = [Line(label(row), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in records(rows)]
+def panels_of(
+    rows: pd.DataFrame, instrument: str, label: str, names: Named = BOUNDED, counted: str = "n"
+) -> dict[str, list[Line]]:
+    """Return the lines of each item, as `lines_of` makes them, by its name."""
+    return {item: lines_of(found, label, names, counted) for item, found in by_item(rows, instrument).items()}
+
+
+def lines_of(rows: pd.DataFrame, label: str, names: Named = BOUNDED, counted: str = "n") -> list[Line]:
+    """Return one line for each row, in the order of the column `label`; beside it the estimate and, in brackets,
+    `counted`."""
+    lines = [Line(str(row[label]), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in records(rows)]
     return sorted(lines, key=lambda line: line.label)
 
 
@@ -90,6 +110,6 @@ def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.
     return sorted(found, key=lambda group: (place.get(group[0], len(HUMANS)), group[0]))
 
 
-def count_below(rows: pd.DataFrame, p: str = "p_holm") -> int:
-    """Return how many p stay below .05."""
-    return int((rows[p] < SIGNIFICANT).sum())
+def count_below(rows: pd.DataFrame) -> int:
+    """Return how many p stay below .05 after Holm's correction."""
+    return int((rows["p_holm"] < SIGNIFICANT).sum())

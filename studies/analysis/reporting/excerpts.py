@@ -96,8 +96,8 @@ def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
 
 def with_interval(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Series[str]":
     """Return an estimate and its interval as one text, in each row that has an estimate."""
-    numbers = zip(*(rows[name].astype(float) for name in names), strict=True)
-    texts = pd.Series([with_bounds(*three) for three in numbers], rows.index, object)
+    numbers = rows.reindex(columns=list(names)).astype(float)  # some estimates have no bounds
+    texts = pd.Series([with_bounds(*three) for three in numbers.itertuples(index=False)], rows.index, object)
     return texts.where(rows[names[0]].notna())
 
 

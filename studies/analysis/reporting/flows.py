@@ -25,7 +25,6 @@ STAGES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     ),
     "conversations_analysed": ((), ()),
 }
-BEGINS = "conversations_begun"  # people end there, their conversations begin
 NAMES = {
     "invited": gettext_noop("invited"),
     "arrived": gettext_noop("opened their link"),

@@ -8,8 +8,7 @@ from dialogue.judges.strategies import get_strategies
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.estimates import first_humans
 from studies.analysis.tables.primary import PRIMARY
-
-FINAL = ("final", "")
+from studies.analysis.tables.scores import FINAL
 
 
 def main_rows(table: pd.DataFrame, raters: str) -> pd.DataFrame:

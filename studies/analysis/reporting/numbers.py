@@ -29,8 +29,8 @@ def decimal(number: float, digits: int = 2) -> str:
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", MINUS)
 
 
-def with_sign(number: float, digits: int = 2) -> str:
-    text = decimal(number, digits)
+def with_sign(number: float) -> str:
+    text = decimal(number)
     return f"+{text}" if number > 0 and text.strip("0.") else text
 
 
@@ -38,9 +38,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def bounds(low: float, high: float, digits: int = 2) -> str:
+def bounds(low: float, high: float) -> str:
     """Return an interval as text; empty where there is none."""
-    return "" if math.isnan(low) or math.isnan(high) else f"[{decimal(low, digits)}, {decimal(high, digits)}]"
+    return "" if math.isnan(low) or math.isnan(high) else f"[{decimal(low)}, {decimal(high)}]"
 
 
 def with_bounds(number: float, low: float, high: float) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import TypeAlias
 
 import pandas as pd  # noqa: TID253
@@ -11,6 +12,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import spoken_language
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.markup import Markup, tag
+from studies.analysis.results import Results
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,27 @@ class Section:
     tables: Sequence[str] = field(default=())
     exhibit: Exhibit | None = None
     is_folded: bool = False  # of the supplement
+
+
+PartsOf: TypeAlias = Callable[[pd.DataFrame, Results], Iterator[Part]]
+SectionOf: TypeAlias = Callable[[Results], Section | None]
+
+
+def section(
+    key: str, heading: str, table: str, select: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
+) -> Callable[[PartsOf], SectionOf]:
+    """Make a function that yields parts of a table's rows into one that returns a section of the results; None where
+    `select` finds no rows. The heading is translated here."""
+
+    def with_heading(parts_of: PartsOf) -> SectionOf:
+        @wraps(parts_of)
+        def section_of(results: Results) -> Section | None:
+            rows = select(results.table(table))
+            return None if rows.empty else Section(key, _(heading), list(parts_of(rows, results)))
+
+        return section_of
+
+    return with_heading
 
 
 def prose(*sentences: str) -> Markup:

@@ -66,7 +66,8 @@ def with_kinds(export: Export) -> pd.DataFrame:
 
 def who_took_part(export: Export) -> Iterator[str]:
     """Yield how many of each kind took part; a judge is one, with however many strategies."""
-    for number, said in zip(_counts(export), _persons(_counts(export)), strict=True):
+    numbers = _counts(export)
+    for number, said in zip(numbers, _persons(numbers), strict=True):
         if number:
             yield said.format(count=count(number))
 

@@ -1,6 +1,7 @@
 """The agreement of each judge and strategy with people: a forest plot of r over the items together, and r by item."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import pandas as pd  # noqa: TID253
 
@@ -9,7 +10,8 @@ from studies.analysis.language import ngettext
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
-from studies.analysis.reporting.estimates import estimate_of, records
+from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
+from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.main_rows import by_strategy, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import (
     in_order,
@@ -56,11 +58,7 @@ def agreement_rows(results: Results) -> pd.DataFrame:
     """Return the rows of agreement.csv that the main part shows, by judge and in the order of the strategies."""
     table = results.table("agreement")
     rows = main_rows(table[~table["human"].str.contains(":", regex=False)], "human") if len(table) else table
-    places = {strategy: place for place, strategy in enumerate(by_strategy(rows["strategy"]))} if len(rows) else {}
-    if rows.empty:
-        return rows
-    order = rows.assign(place=rows["strategy"].map(places))
-    return rows.loc[order.sort_values(["judge", "place"], kind="stable").index]
+    return sort_by_place(rows, "strategy", by_strategy(rows["strategy"]), within=["judge"]) if len(rows) else rows
 
 
 def measure_name(whole: pd.DataFrame) -> str:
@@ -110,18 +108,20 @@ def _describe(whole: pd.DataFrame) -> Iterator[str]:
 
 
 def _by_item(rows: pd.DataFrame, of: dict[str, str]) -> list[Excerpt]:
-    """Return r by item, with the rows and columns of EmoHarbor's Table 1; empty where there is one item."""
+    """Return the table of correlations; empty where there is one item."""
     instrument = str(rows["instrument"].iloc[0])
-    items = whole_first(in_order(instrument, rows["item"]))
-    if len(items) < 2:
+    if rows["item"].nunique() < 2:
         return []
-    texts = rows.assign(r=[decimal(float(r)) for r in rows["pearson"]])
-    wide = texts.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")[items]
-    wide = wide.reindex(list(dict.fromkeys(zip(rows["judge"], rows["strategy"], strict=True))))
-    counts = rows.groupby(["judge", "strategy"])["n"].agg(span)
-    wide = wide.rename(columns=lambda item: item_name(instrument, item)).join(counts).reset_index()
-    wide = wide.assign(
-        strategy=[strategy_name(strategy) for strategy in wide["strategy"]],
-    )
     caption = _("Pearson's r of judges and {human} by item, as in EmoHarbor's Table 1").format(**of)
-    return [Excerpt("main-agreement-by-item", caption, wide)]
+    return [Excerpt("main-agreement-by-item", caption, correlations(rows, instrument))]
+
+
+def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    """Return judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, without its stars: they
+    test whether r is 0, which no one asks."""
+    keys = ["judge", "strategy"]
+    texts = rows.assign(r=rows["pearson"].astype(float).map(decimal))
+    wide = texts.pivot(index=keys, columns="item", values="r").fillna("–")
+    wide = wide[whole_first(in_order(instrument, wide.columns))].rename(columns=partial(item_name, instrument))
+    wide = wide.join(rows.groupby(keys)["n"].agg(span))
+    return with_names(rows[keys].drop_duplicates().join(wide, on=keys))

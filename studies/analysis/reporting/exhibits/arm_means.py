@@ -11,7 +11,7 @@ from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.board import NOT_DESCRIBED, board_of
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, TOGETHER, figure
-from studies.analysis.reporting.estimates import estimate_of, records
+from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
 from studies.analysis.reporting.main_rows import main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import (
     in_order,
@@ -72,9 +72,8 @@ def arm_rows(results: Results) -> pd.DataFrame:
     rows = rows[rows["raters"] == rows["raters"].iloc[0]]  # judges alone: those of one strategy
     whole = whole_rows(rows)
     means = (rows if whole.empty else whole).groupby("arm")["mean"].mean()
-    places = {arm: place for place, arm in enumerate(means.sort_values(ascending=False, kind="stable").index)}
-    order = rows.assign(place=rows["arm"].map(places), whole=rows["item"] != ALL_ITEMS)
-    return rows.loc[order.sort_values(["place", "whole"], kind="stable").index]
+    rows = rows.sort_values("item", key=lambda items: items != ALL_ITEMS, kind="stable")
+    return sort_by_place(rows, "arm", means.sort_values(ascending=False, kind="stable").index)
 
 
 def _by_item(rows: pd.DataFrame, arms: list[str]) -> Canvas:

@@ -6,7 +6,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.reporting.estimates import by_item
+from studies.analysis.reporting.estimates import in_item_order
 from studies.analysis.reporting.excerpts import with_intervals
 from studies.analysis.reporting.main_rows import main_rows
 from studies.analysis.reporting.naming import instrument_name, raters_name
@@ -24,9 +24,7 @@ def rater_reliability(results: Results) -> Exhibit | None:
         return None
     of = {"raters": raters_name(rows["raters"].iloc[0]), "scale": instrument_name(str(rows["instrument"].iloc[0]))}
     known = [name for name in SHOWN if rows[name].notna().any()]
-    ordered = pd.concat(
-        [found.assign(item=name) for name, found in by_item(rows, str(rows["instrument"].iloc[0])).items()]
-    )
+    ordered = in_item_order(rows, str(rows["instrument"].iloc[0]))
     frame = with_intervals(ordered, known)[["item", "n", "k", *known]]
     table = Excerpt(
         "main-reliability",

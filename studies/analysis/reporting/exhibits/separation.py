@@ -15,6 +15,7 @@ from studies.analysis.reporting.numbers import LEVEL, decimal, p_value, with_bou
 from studies.analysis.reporting.parts import Excerpt, Exhibit
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
+from studies.analysis.tables.scores import FINAL
 
 SHOWN = (
     *("users", "models", "msr", "msr_corrected", "mac", "f_oneway", "f_repeated", "p_repeated"),
@@ -92,7 +93,7 @@ def _of_each_group(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     pooled = table[table[["judge", "condition"]].isin(["*", ""]).all(axis=1)]
-    final = pooled[pooled["moment"].isin(["final", ""])]
+    final = pooled[pooled["moment"].isin(FINAL)]
     rows = whole_rows(final[final["instrument"] == longest(final)]) if len(final) else final
     human = first_humans(rows["raters"]) if len(rows) else ""
     rows = rows[rows["raters"].str.startswith("judge") | (rows["raters"] == human)].drop_duplicates("raters")

@@ -11,7 +11,7 @@ from studies.analysis.measures.multiple import holm
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
-from studies.analysis.reporting.estimates import estimate_of, records
+from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
 from studies.analysis.reporting.main_rows import by_strategy, declared_rows, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, p_value, with_bounds_signed
@@ -67,9 +67,7 @@ def gain_rows(results: Results) -> pd.DataFrame:
     whole = whole_rows(rows)
     tested = whole[whole["p"].notna()]
     rows["p_family"] = pd.Series(holm(tested["p"].astype(float).tolist()) if len(tested) else [], tested.index, float)
-    places = {strategy: place for place, strategy in enumerate(by_strategy(rows["strategy"]))}
-    order = rows.assign(place=rows["strategy"].map(places))
-    return rows.loc[order.sort_values(["judge", "place"], kind="stable").index]
+    return sort_by_place(rows, "strategy", by_strategy(rows["strategy"]), within=["judge"])
 
 
 def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.drawing import style
-from studies.analysis.reporting.parts import Numbering, Section, replace_in, with_own_names
+from studies.analysis.reporting.exhibits import exhibits_of
+from studies.analysis.reporting.exhibits.card import card
+from studies.analysis.reporting.parts import Numbering, Section, listing, replace_in, with_own_names
 from studies.analysis.reporting.sections.agreement import agreement
 from studies.analysis.reporting.sections.arms import arms
 from studies.analysis.reporting.sections.blinding import blinding, lengths, order
@@ -19,7 +21,6 @@ from studies.analysis.reporting.sections.experts import expert_table
 from studies.analysis.reporting.sections.feelings import feelings
 from studies.analysis.reporting.sections.judges import probes
 from studies.analysis.reporting.sections.methods import data, methods
-from studies.analysis.reporting.sections.opening import keep_in_mind, main_part
 from studies.analysis.reporting.sections.pairs import pairs
 from studies.analysis.reporting.sections.people import flow, people
 from studies.analysis.reporting.sections.primary import primary
@@ -49,6 +50,20 @@ def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) 
         shown = [*found, *_others(results, keys), *closing]
         supplement = _number_all([_with_tables(section, results) for section in shown])
         return with_own_names([*opening, *supplement])
+
+
+def main_part(results: Results) -> list[Section]:
+    """Return the card and the exhibits, each as a section; the first exhibit stands on the card's screen."""
+    shown = [
+        Section(f"main-{exhibit.key}", exhibit.heading, exhibit.parts(), exhibit=exhibit)
+        for exhibit in exhibits_of(results)
+    ]
+    return [Section("summary", _("At a glance"), [card(results)]), *shown]
+
+
+def keep_in_mind(results: Results) -> Section | None:
+    limits = results.limits()
+    return Section("limits", _("Keep in mind"), [listing(limits, class_="notes")]) if limits else None
 
 
 def _number_all(sections: Iterable[Section]) -> list[Section]:

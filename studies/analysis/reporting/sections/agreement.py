@@ -7,47 +7,49 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import (
     SIGNIFICANT,
-    by_item,
     by_raters,
     count_below,
     first_humans,
+    in_item_order,
     lines_by_series,
     with_item_names,
 )
-from studies.analysis.reporting.excerpts import columns_that_differ, excerpt, remark_on_empty_rows, with_names
+from studies.analysis.reporting.excerpts import (
+    columns_that_differ,
+    excerpt,
+    remark_on_empty_rows,
+    with_intervals,
+    with_names,
+)
+from studies.analysis.reporting.exhibits.agreement_forest import R, correlations
 from studies.analysis.reporting.main_rows import by_strategy
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
-from studies.analysis.reporting.numbers import LEVEL, count, decimal, span, with_bounds
-from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
+from studies.analysis.reporting.numbers import LEVEL, count, decimal, span
+from studies.analysis.reporting.parts import Excerpt, Part, first_unfolded, join_sentences, prose, section, subheading
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
+from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.strategy_tests import is_of_field
 
-R = ("pearson", "pearson_low", "pearson_high")
 CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
 DISTANCES = ("bias", "lower_limit", "upper_limit", "mae", "ccc")
 Panels = dict[str, tuple[Array, Array]]
 
 
-def agreement(results: Results) -> Section | None:
-    table = results.table("agreement")
-    if table.empty:
-        return None
-    parts = [
-        *_opening(),
-        *_correlations(_of_kinds(table)),
-        *_scores(results, table),
-        *_strategies(of_strategies(_of_kinds(results.table("strategy_tests")))),
-        *_alt_test(results.table("alt_test")),
-    ]
-    return Section("agreement", _("Judges and people"), parts)
+@section("agreement", gettext_noop("Judges and people"), "agreement")
+def agreement(table: pd.DataFrame, results: Results) -> Iterator[Part]:
+    yield _opening()
+    yield from _correlations(_of_kinds(table))
+    yield from _scores(results, table)
+    yield from _strategies(of_strategies(_of_kinds(results.table("strategy_tests"))))
+    yield from _alt_test(results.table("alt_test"))
 
 
 def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:
@@ -60,8 +62,8 @@ def of_strategies(table: pd.DataFrame) -> pd.DataFrame:
     return table[~is_of_field(table)] if len(table) else table
 
 
-def _opening() -> Iterator[Part]:
-    yield prose(
+def _opening() -> Part:
+    return prose(
         _(
             "Pearson's r shows whether a judge puts conversations in the same order as people do. It does not show "
             "whether a judge is too lenient or too severe, so read it together with the bias. An r over all "
@@ -94,23 +96,13 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
         yield _intervals(rows, human, instrument, moment)
 
 
-def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
-    """Return judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, without its stars: they
-    test whether r is 0, which no one asks."""
-    texts = rows.assign(r=[decimal(r) for r in rows["pearson"]])
-    wide = texts.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
-    counts = rows.groupby(["judge", "strategy"])["n"].agg(span)
-    wide = wide[in_order(instrument, wide.columns)].join(counts)
-    return with_names(wide.rename(columns=lambda item: item_name(instrument, item)).reset_index())
-
-
 def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:
     strategies = by_strategy(rows["strategy"])
     names = [strategy_name(strategy) or _("no strategy") for strategy in strategies]
     panels = {}
     for judge, found in rows.groupby("judge"):
-        named = pd.concat([of.assign(label=name) for name, of in by_item(found, instrument).items()])
-        panels[str(judge)] = lines_by_series(named, "label", strategies, "strategy", R)
+        named = in_item_order(found, instrument)
+        panels[str(judge)] = lines_by_series(named, "item", strategies, "strategy", R)
     return figure(
         f"agreement-{human}-{instrument}-{moment}",
         _("Judges against {human} ({scale}): Pearson's r with {level} intervals").format(
@@ -127,7 +119,7 @@ def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     human = first_humans(of["human"] for of, _both in pairs)
     groups: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for of, both in pairs:
-        if of["human"] == human and of["moment"] in ("final", ""):
+        if of["human"] == human and of["moment"] in FINAL:
             key = (of["judge"], of["strategy"], of["instrument"], of["moment"])
             groups.setdefault(key, {})[of["item"]] = both
     if groups:
@@ -200,14 +192,7 @@ def _estimates(
 def _with_bounds(rows: pd.DataFrame, instrument: str, names: tuple[str, ...]) -> pd.DataFrame:
     """Return items × those of the columns that have a value, each with its interval."""
     known = [name for name in names if rows[name].notna().any()]
-    found = [{"item": item, "n": of["n"].iloc[0]} | _cells(of, known) for item, of in by_item(rows, instrument).items()]
-    return pd.DataFrame(found)
-
-
-def _cells(row: pd.DataFrame, names: list[str]) -> dict[str, str]:
-    first = row.iloc[0]
-    ends = ("", "_low", "_high")
-    return {name: with_bounds(*(float(first.get(f"{name}{end}", float("nan"))) for end in ends)) for name in names}
+    return with_intervals(in_item_order(rows, instrument), known)[["item", "n", *known]]
 
 
 def _get_excerpt_note(panels: Panels) -> str:
@@ -265,8 +250,8 @@ def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -
     series = list(dict.fromkeys(pairs))
     panels = {}
     for judge, found in rows.groupby("judge"):
-        named = pd.concat([of.assign(label=name) for name, of in by_item(found, instrument).items()])
-        panels[str(judge)] = lines_by_series(named, "label", series, "pair", ("difference", "low", "high"))
+        named = in_item_order(found, instrument)
+        panels[str(judge)] = lines_by_series(named, "item", series, "pair", ("difference", "low", "high"))
     return figure(
         f"strategy-tests-{human}-{instrument}-{moment}",
         _("What a strategy adds to the agreement with {human} ({scale}): differences in r, {level} intervals").format(

@@ -1,6 +1,6 @@
 """The arms' ratings, and how well the arms can be told apart."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd  # noqa: TID253
@@ -8,15 +8,15 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.reporting.board import board, board_of, explain_marks
-from studies.analysis.reporting.dots import Line, dot_panels
+from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
+from studies.analysis.reporting.estimates import by_raters, count_below, panels_of
 from studies.analysis.reporting.excerpts import excerpt, with_names
-from studies.analysis.reporting.exhibits.arm_means import arm_rows, shows_items
+from studies.analysis.reporting.exhibits.arm_means import MEAN, arm_rows, shows_items
 from studies.analysis.reporting.naming import (
     join_names,
     kind_of_seekers,
@@ -25,38 +25,31 @@ from studies.analysis.reporting.naming import (
     seekers_name,
 )
 from studies.analysis.reporting.numbers import LEVEL, span
-from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, first_unfolded, join_sentences, prose
+from studies.analysis.reporting.parts import Excerpt, Folded, Part, first_unfolded, join_sentences, prose, section
 from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import pooled_rows, single_rows
 from studies.analysis.tables.rater_effects import OWN
+from studies.analysis.tables.scores import FINAL
 
 SCALE = ["raters", "instrument", "moment"]
-FINAL = ("final", "")
-ITEM = ["instrument", "moment", "item"]
 PAIRED = [*SCALE, "seekers", "condition"]  # only those who were met in the same way are compared
 
 
-def arms(results: Results) -> Section | None:
-    table = results.table("arms")
-    if table.empty:
-        return None
-    groups = [
+@section("arms", gettext_noop("Comparison of the arms"), "arms")
+def arms(table: pd.DataFrame, results: Results) -> Iterator[Part]:
+    yield prose(
+        _(
+            "Each dot is the mean over the conversations of an arm, and each line its interval. Several raters "
+            "of the same conversation count as one, with their mean. Missing scores are not part of any mean."
+        )
+    )
+    yield from first_unfolded(
         (_("As rated by {raters}").format(raters=raters_name(raters)), list(_of_raters(raters, rows, results)))
         for raters, rows in by_raters(table)
-    ]
-    parts = [
-        prose(
-            _(
-                "Each dot is the mean over the conversations of an arm, and each line its interval. Several raters "
-                "of the same conversation count as one, with their mean. Missing scores are not part of any mean."
-            )
-        ),
-        *first_unfolded(groups),
-        *_discrimination(results.table("discrimination")),
-    ]
-    return Section("arms", _("Comparison of the arms"), parts)
+    )
+    yield from _discrimination(results.table("discrimination"))
 
 
 def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[Part]:
@@ -79,7 +72,7 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
                 f"arms-{raters}-{instrument}-{moment}",
                 _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
                 join_sentences([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
-                dot_panels(_panels(rows, instrument), _("mean score")),
+                dot_panels(panels_of(rows, instrument, "arm", MEAN), _("mean score")),
             )
         known = describe_arms(results.export)
         if not in_main_part or len(known):  # the main part names no groups and models
@@ -143,13 +136,6 @@ def _final_first(group: tuple[Any, pd.DataFrame]) -> tuple[bool, Any]:
     return moment not in FINAL, group[0]
 
 
-def _panels(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
-    named = ("mean", "low", "high")
-    return {
-        item: lines_of(found, lambda row: str(row["arm"]), named) for item, found in by_item(rows, instrument).items()
-    }
-
-
 def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame, known: pd.DataFrame) -> Iterator[Part]:
     """Yield a table of the arms for each combination of judge, seekers, condition and language."""
     varied = [name for name in PARTS if len({*rows[name]} - {POOLED}) > 1]
@@ -182,15 +168,13 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             "{kept} of {tested} tested differences between two arms stay below p = .05 after Holm's correction within "
             "their item.",
             len(tested),
-        ).format(
-            kept=int((tested["p_holm"] < SIGNIFICANT).sum()),
-            tested=len(tested),
-        ),
+        ).format(kept=count_below(tested), tested=len(tested)),
         _(
             "Differences are computed for those who met both arms: the same {seekers}, each compared with themselves."
         ).format(seekers=join_names([seekers_name(kind) for kind in sorted(set(table["seekers"]))])),
     )
-    for (raters, instrument, moment, seekers, condition), rows in table.groupby(PAIRED):
+    named = table.assign(pair=table["arm_a"] + " − " + table["arm_b"])
+    for (raters, instrument, moment, seekers, condition), rows in named.groupby(PAIRED):
         yield figure(
             f"arm-pairs-{raters}-{instrument}-{moment}-{seekers}-{condition}",
             _("Differences between two arms as rated by {raters} ({of}), with {level} intervals").format(
@@ -207,7 +191,11 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
                     few_users(rows),
                 ]
             ),
-            dot_panels(_pairs(rows, instrument), _("difference in score"), at=0),
+            dot_panels(
+                panels_of(rows, instrument, "pair", ("difference", "low", "high"), "clusters"),
+                _("difference in score"),
+                at=0,
+            ),
         )
 
 
@@ -226,14 +214,6 @@ def _of(instrument: str, moment: str, seekers: str, condition: str) -> str:
     return ", ".join(filter(None, [scale_name(instrument, moment), kind_of_seekers(seekers, condition)]))
 
 
-def _pairs(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
-    def label(row: Mapping[str, Any]) -> str:
-        return f"{row['arm_a']} − {row['arm_b']}"
-
-    named = ("difference", "low", "high")
-    return {item: lines_of(found, label, named, "clusters") for item, found in by_item(rows, instrument).items()}
-
-
 def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     if table.empty:
         return
@@ -247,20 +227,9 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
         ).format(**_tests(table))
     )
     shown = [
-        "raters",
-        "judge",
-        "condition",
-        "item",
-        "users",
-        "models",
-        "msr",
-        "msr_corrected",
-        "msr_low",
-        "msr_high",
-        "mac",
-        "f_oneway",
+        *("raters", "judge", "condition", "item", "users", "models", "msr", "msr_corrected", "msr_low", "msr_high"),
+        *("mac", "f_oneway", "f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"),
     ]
-    shown += ["f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"]
     values = ["msr", "f_oneway", "f_repeated", "kendall_w", "pairwise_share"]
     judged = table["raters"].str.startswith("judge")
     people, judges = _over_items(table[~judged]), _over_items(table[judged])

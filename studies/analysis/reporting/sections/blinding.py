@@ -1,6 +1,6 @@
 """The signs that may have told people which arm they met: order, guesses, length and speed of the replies."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd  # noqa: TID253
@@ -15,7 +15,7 @@ from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
 from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, join_sentences, prose
+from studies.analysis.reporting.parts import Excerpt, Part, join_sentences, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.costs import of_replies
 
@@ -54,14 +54,8 @@ MEANS = {  # of costs.csv, as the report heads them
 COUNTS = {"names_itself_share": gettext_noop("named itself"), "masked_share": gettext_noop("masked")}
 
 
-def order(results: Results) -> Section | None:
-    table = results.table("order")
-    if table.empty:
-        return None
-    return Section("order", _("Order effects"), list(_order(table)))
-
-
-def _order(table: pd.DataFrame) -> Iterator[Part]:
+@section("order", gettext_noop("Order effects"), "order")
+def order(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     yield prose(
         _(
             "People met the arms one after another. A score may rise or fall with the position of a conversation in "
@@ -109,7 +103,9 @@ def _figures(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> I
     slopes = rows[(rows["statistic"] == SLOPE) & rows["estimate"].notna()]
     if len(slopes):
         named = [
-            line for item, found in by_item(slopes, instrument).items() for line in lines_of(found, _name_of(item))
+            line
+            for item, found in by_item(slopes, instrument).items()
+            for line in lines_of(found.assign(item=item), "item")
         ]
         yield figure(
             f"order-slopes-{raters}-{instrument}-{moment}",
@@ -133,18 +129,8 @@ def _figures(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> I
         )
 
 
-def _name_of(name: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda _row: name
-
-
-def blinding(results: Results) -> Section | None:
-    table = results.table("blinding")
-    if table.empty:
-        return None
-    return Section("blinding", _("Could people tell the arms?"), list(_blinding(table)))
-
-
-def _blinding(table: pd.DataFrame) -> Iterator[Part]:
+@section("blinding", gettext_noop("Could people tell the arms?"), "blinding")
+def blinding(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     yield prose(
         _(
             "At the end people guessed which system they had talked to. Bang's index of an arm is 0 when people "
@@ -167,22 +153,15 @@ def _blinding(table: pd.DataFrame) -> Iterator[Part]:
                 "To the right of the line, people knew better than by chance. Lines are score intervals; one in "
                 "twenty leaves the line by chance alone. In brackets: guesses."
             ),
-            dot_panels({"": lines_of(rows, lambda row: str(row["arm"]))}, _("Bang's index"), at=0),
+            dot_panels({"": lines_of(rows, "arm")}, _("Bang's index"), at=0),
         )
 
 
-def lengths(results: Results) -> Section | None:
-    if of_replies(results.table("costs")).empty:
-        return None
-    parts = list(_replies(results))
-    return Section("lengths", _("Length and speed of the replies"), parts)
-
-
-def _replies(results: Results) -> Iterator[Part]:
+@section("lengths", gettext_noop("Length and speed of the replies"), "costs", of_replies)
+def lengths(table: pd.DataFrame, results: Results) -> Iterator[Part]:
     if results.export.replies is None:
         yield prose(_("There is no turns.csv, so nothing is known about the replies."))
         return
-    table = of_replies(results.table("costs"))
     yield prose(
         _(
             "Longer replies are often rated better, and people can tell arms apart if their replies differ in "
@@ -219,7 +198,7 @@ def _lengths(table: pd.DataFrame) -> Iterator[Part]:
         if rows.empty:
             continue
         by_language = {
-            str(language) or _("language not known"): lines_of(found, lambda row: str(row["arm"]))
+            str(language) or _("language not known"): lines_of(found, "arm")
             for language, found in rows.groupby("language")
         }
         yield figure(

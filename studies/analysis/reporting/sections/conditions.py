@@ -7,10 +7,11 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
 from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
+from studies.analysis.reporting.estimates import by_item, estimate_of, panels_of
 from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_names
 from studies.analysis.reporting.naming import (
     condition_name,
@@ -22,7 +23,7 @@ from studies.analysis.reporting.naming import (
     scale_name,
 )
 from studies.analysis.reporting.numbers import LEVEL, bounds, decimal, percent, span, with_sign
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.by_language import pooled_languages, shown_languages
 from studies.analysis.tables.conditions import CONDITIONS
@@ -30,15 +31,8 @@ from studies.analysis.tables.conditions import CONDITIONS
 BOARD = ["arm", "condition", "language"]  # what tells the tables of an ablation's means apart
 
 
-def conditions(results: Results) -> Section | None:
-    table = results.table("conditions")
-    if table.empty:
-        return None
-    parts = [*_both(table), *_figures(table[table["arm"] != POOLED])]
-    return Section("conditions", _("Average against worst case"), parts)
-
-
-def _both(table: pd.DataFrame) -> Iterator[Part]:
+@section("conditions", gettext_noop("Average against worst case"), "conditions")
+def conditions(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     yield prose(
         _(
             "The same arms with average and with worst-case seekers, final ratings: worst case minus average, so a "
@@ -51,6 +45,7 @@ def _both(table: pd.DataFrame) -> Iterator[Part]:
     over_all = table[table["item"] == ALL_ITEMS]
     rows = table if over_all.empty else over_all
     yield excerpt("conditions", _("Worst case minus average"), rows, shown, ["difference"])
+    yield from _figures(table[table["arm"] != POOLED])
 
 
 def _figures(table: pd.DataFrame) -> Iterator[Part]:
@@ -88,16 +83,19 @@ def _difference(row: Mapping[Any, Any]) -> str:
     return " ".join(filter(None, [with_sign(row["difference"]), interval, f"({row['pairs']})"]))
 
 
-def ablation(results: Results) -> Section | None:
-    table = results.table("ablation")
-    known = table[table["estimate"].notna()] if len(table) else table
-    if known.empty:
-        return None
-    heading = _("Effect of each behaviour of the seeker")
-    lacking = [prose(said)] if (said := remark_on_empty_rows(pooled_languages(table))) else []
+def _with_estimate(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["estimate"].notna()] if len(table) else table
+
+
+@section("ablation", gettext_noop("Effect of each behaviour of the seeker"), "ablation", _with_estimate)
+def ablation(known: pd.DataFrame, results: Results) -> Iterator[Part]:
     pooled = pooled_languages(known)
-    parts = [*_changes(pooled), *lacking, *_means(known), *_preferences(results.table("pairwise")), *_effects(pooled)]
-    return Section("ablation", heading, parts)
+    yield from _changes(pooled)
+    if said := remark_on_empty_rows(pooled_languages(results.table("ablation"))):
+        yield prose(said)
+    yield from _means(known)
+    yield from _preferences(results.table("pairwise"))
+    yield from _effects(pooled)
 
 
 def _changes(known: pd.DataFrame) -> Iterator[Part]:
@@ -185,9 +183,5 @@ def _effects(known: pd.DataFrame) -> Iterator[Part]:
                 "Scores with the changed seeker minus scores with the unchanged seeker, on the same profiles. In "
                 "brackets: conversations of both."
             ),
-            dot_panels(_setups(rows, instrument), _("difference in score"), at=0),
+            dot_panels(panels_of(rows, instrument, "setup"), _("difference in score"), at=0),
         )
-
-
-def _setups(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
-    return {item: lines_of(found, lambda row: str(row["setup"])) for item, found in by_item(rows, instrument).items()}

@@ -1,5 +1,6 @@
 """The costs of a conversation."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd  # noqa: TID253
@@ -9,7 +10,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.naming import language_name, seekers_name
 from studies.analysis.reporting.numbers import decimal
-from studies.analysis.reporting.parts import Excerpt, Section, prose
+from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables import costs as measures
@@ -28,11 +29,9 @@ PURPOSES = {
 }
 
 
-def costs(results: Results) -> Section | None:
-    table = measures.of_calls(results.table("costs"))
-    if table.empty:
-        return None
-    told = prose(
+@section("costs", gettext_noop("Cost of a conversation"), "costs", measures.of_calls)
+def costs(table: pd.DataFrame, results: Results) -> Iterator[Part]:
+    yield prose(
         _(
             "Means per conversation: seconds, tokens and money of all attempts, including failed ones. An empty "
             "cell is unknown, for example where there is no price."
@@ -42,9 +41,8 @@ def costs(results: Results) -> Section | None:
     known = _("All arms: the mean over the conversations of which the value is known.")
     several = (table["arm"] == measures.ALL_ARMS).any()
     by_model = by_arm(table, describe_arms(results.export)["model"])
-    whole = Excerpt("costs-by-arm", caption, by_model, known if several else "")
-    parts = Excerpt("costs", _("Means per conversation, by purpose"), by_purpose(table))
-    return Section("costs", _("Cost of a conversation"), [told, whole, parts])
+    yield Excerpt("costs-by-arm", caption, by_model, known if several else "")
+    yield Excerpt("costs", _("Means per conversation, by purpose"), by_purpose(table))
 
 
 def by_arm(table: pd.DataFrame, models: "pd.Series[str]") -> pd.DataFrame:

@@ -9,7 +9,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.numbers import decimal
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables import quality as indices
 from studies.analysis.tables.coverage import of_coverage, of_quality
@@ -40,11 +40,10 @@ STATISTICS = {
 }
 
 
-def coverage(results: Results) -> Section | None:
-    table = of_coverage(results.table("quality"))
-    if table.empty:
-        return None
-    return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)])
+@section("coverage", gettext_noop("Missing data"), "quality", of_coverage)
+def coverage(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
+    yield from _judges(table)
+    yield from _people(table)
 
 
 def _judges(table: pd.DataFrame) -> Iterator[Part]:
@@ -74,17 +73,20 @@ def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
     if shares.empty:
         return {}
     everywhere, of_arms = (shares[(shares["arm"] == ALL_ARMS) == every] for every in (True, False))
-    worst = (of_arms if len(of_arms) else everywhere).sort_values("estimate", kind="stable").iloc[-1]
-    asked = int(everywhere["n"].sum())
+    gaps = _gaps("missing_share", everywhere, of_arms if len(of_arms) else everywhere)
+    return {"judge": judge, "strategy": strategy, **gaps, "move_by": _move_by(rows)}
+
+
+def _gaps(column: str, rows: pd.DataFrame, parts: pd.DataFrame) -> dict[str, object]:
+    """Return the share in all rows, as `column`, of how many scores that were asked for; and the largest of a part."""
+    worst = parts.sort_values("estimate", kind="stable").iloc[-1]
+    asked = int(rows["n"].sum())
     return {
-        "judge": judge,
-        "strategy": strategy,
         "asked": asked,
-        "missing_share": float((everywhere["estimate"] * everywhere["n"]).sum() / asked),
+        column: float((rows["estimate"] * rows["n"]).sum() / asked),
         "largest": float(worst["estimate"]),
         "arm": worst["arm"],
         "item": item_name(worst["instrument"], worst["item"]),
-        "move_by": _move_by(rows),
     }
 
 
@@ -101,8 +103,9 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
     if len(skipped) and not skipped["estimate"].any():
         yield prose(_("No person skipped an item."))
     elif len(skipped):
-        found = pd.DataFrame(_skipped_items(str(raters), rows) for raters, rows in skipped.groupby("raters"))
-        yield Excerpt("skipped", _("Items that people skipped"), with_names(found))
+        by_raters = skipped.groupby("raters")
+        found = pd.DataFrame({"raters": raters} | _gaps("skipped_share", rows, rows) for raters, rows in by_raters)
+        yield Excerpt("skipped", _("Items that people skipped"), with_names(found.drop(columns="arm")))
     rows = table[table["statistic"] == "no_final_rating"]
     if len(rows) and not rows["estimate"].any():
         yield prose(_("Every closed conversation has a final rating."))
@@ -113,27 +116,8 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         )
 
 
-def _skipped_items(raters: str, rows: pd.DataFrame) -> dict[str, object]:
-    """Return the skipped items over all items, and where they are worst."""
-    worst = rows.sort_values("estimate", kind="stable").iloc[-1]
-    asked = int(rows["n"].sum())
-    return {
-        "raters": raters,
-        "asked": asked,
-        "skipped_share": float((rows["estimate"] * rows["n"]).sum() / asked),
-        "largest": float(worst["estimate"]),
-        "item": item_name(worst["instrument"], worst["item"]),
-    }
-
-
-def quality(results: Results) -> Section | None:
-    table = of_quality(results.table("quality"))
-    if table.empty:
-        return None
-    return Section("quality", _("Data quality"), list(_flags(table)))
-
-
-def _flags(table: pd.DataFrame) -> Iterator[Part]:
+@section("quality", gettext_noop("Data quality"), "quality", of_quality)
+def quality(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     flagged = indices.flagged_rows(table)
     known = table.loc[table["estimate"].notna(), "statistic"].value_counts()
     yield prose(
@@ -165,14 +149,8 @@ def rule(name: str) -> str:
     )
 
 
-def sensitivity(results: Results) -> Section | None:
-    table = results.table("sensitivity")
-    if table.empty:
-        return None
-    return Section("sensitivity", _("With and without"), list(_changes(table)))
-
-
-def _changes(table: pd.DataFrame) -> Iterator[Part]:
+@section("sensitivity", gettext_noop("With and without"), "sensitivity")
+def sensitivity(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing."""
     keys = ["statistic", "judge", "strategy", "raters", "instrument", "moment", "item"]
     wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)

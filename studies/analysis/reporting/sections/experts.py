@@ -9,11 +9,10 @@ from collections.abc import Iterator
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
-from studies.analysis.reporting.markup import tag
+from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.naming import instrument_name
 from studies.analysis.reporting.numbers import span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import of_items
 from studies.analysis.tables.scores import FINAL
@@ -43,13 +42,6 @@ SHORT = {
 }
 
 
-def expert_table(results: Results) -> Section | None:
-    rows = _experts(results.table("arms"))
-    if rows.empty:
-        return None
-    return Section("expert-table", _("How counsellors rated the systems"), list(_tables(rows)))
-
-
 def _experts(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of arms.csv that are of counsellors' final ratings of single items."""
     if table.empty:
@@ -58,7 +50,8 @@ def _experts(table: pd.DataFrame) -> pd.DataFrame:
     return rows[(rows["raters"] == "expert") & rows["moment"].isin(FINAL)]
 
 
-def _tables(whole: pd.DataFrame) -> Iterator[Part]:
+@section("expert-table", gettext_noop("How counsellors rated the systems"), "arms", _experts)
+def expert_table(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
     mapped = whole["item"].isin(SHORT[OF_THE_PAPER]) & (whole["instrument"] == OF_THE_PAPER)
     yield prose(
         _("Means of counsellors' final ratings, one line for each system."),
@@ -70,17 +63,9 @@ def _tables(whole: pd.DataFrame) -> Iterator[Part]:
         else "",
     )
     for instrument, rows in whole.groupby("instrument"):
-        table, given = printed_table(rows, str(instrument)), rows["n"]
-        yield prose(
-            ngettext(
-                "{systems} systems, each rated in {each} conversation.",
-                "{systems} systems, each rated in {each} conversations.",
-                int(given.max()),
-            ).format(systems=len(table), each=span(given))
-        )
+        table = printed_table(rows, str(instrument))
         counted = table.assign(n=table["Model"].map(rows.groupby("arm")["n"].agg(span)))
         yield Excerpt(f"experts-{instrument}", instrument_name(str(instrument)), counted)
-        yield tag("details", tag("summary", "LaTeX"), tag("pre", latex(table)))
 
 
 def printed_table(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
@@ -90,17 +75,3 @@ def printed_table(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
     wide = rows.assign(mean=rows["mean"].map("{:.2f}".format)).pivot(index="arm", columns="item", values="mean")
     table = wide[items].fillna("–").rename(columns=lambda item: names.get(item, item))
     return table.rename_axis("Model").rename_axis(None, axis=1).reset_index()
-
-
-def latex(table: pd.DataFrame) -> str:
-    """Return a booktabs table of what `printed_table` gave."""
-    lines = [" & ".join(map(_escape_latex, row)) + r" \\" for row in table.itertuples(index=False)]
-    head = " & ".join(map(_escape_latex, table.columns)) + r" \\"
-    begin = rf"\begin{{tabular}}{{l{'c' * (table.shape[1] - 1)}}}"
-    return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def _escape_latex(text: str) -> str:
-    signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
-    signs |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    return "".join(signs.get(sign, sign) for sign in text)

@@ -6,13 +6,13 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
-from studies.analysis.reporting.dots import Line, dot_panels
+from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import lines_of
 from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import condition_name, seekers_name, thinker_name
 from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Part, Section, prose
+from studies.analysis.reporting.parts import Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.emotion import CHANGE, OF_NOBODY, OF_PARTICIPANTS, OF_PROFILES
 from studies.analysis.tables.trends import IMPORTED
@@ -31,15 +31,9 @@ SOURCES = {
 }
 
 
-def feelings(results: Results) -> Section | None:
-    table = results.table("emotion")
-    if table.empty:
-        return None
+@section("emotion", gettext_noop("Before and after"), "emotion")
+def feelings(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     changes = table[table["statistic"] == CHANGE]
-    return Section("emotion", _("Before and after"), [*_changes_in_words(changes), *_figures(changes)])
-
-
-def _changes_in_words(changes: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Change is after minus before. Valence, arousal and intensity are people's own. The supposed emotion "
@@ -63,6 +57,7 @@ def _changes_in_words(changes: pd.DataFrame) -> Iterator[Part]:
         source=changes["source"].map(_source), measure=[_(MEASURES.get(key, key)) for key in changes["measure"]]
     )
     yield excerpt("emotion", _("Changes, after minus before"), words, shown)
+    yield from _figures(changes)
 
 
 def _source(key: str) -> str:
@@ -80,12 +75,9 @@ def _figures(changes: pd.DataFrame) -> Iterator[Part]:
                 measure=name, seekers=_(SOURCES[source]) if source in SOURCES else of, level=LEVEL
             ),
             _("After minus before; lines are cluster bootstrap intervals. In brackets: conversations."),
-            dot_panels(_by_condition(rows), _("points"), at=0),
+            dot_panels(
+                {condition_name(str(key)): lines_of(found, "arm") for key, found in rows.groupby("condition")},
+                _("points"),
+                at=0,
+            ),
         )
-
-
-def _by_condition(rows: pd.DataFrame) -> dict[str, list[Line]]:
-    return {
-        condition_name(str(condition)): lines_of(found, lambda row: str(row["arm"]))
-        for condition, found in rows.groupby("condition")
-    }

@@ -1,12 +1,14 @@
 """Judges together, and what their scores hang on."""
 
+from collections.abc import Iterator
+
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import VARIANT
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.excerpts import excerpt
-from studies.analysis.reporting.parts import Part, Section, prose
+from studies.analysis.reporting.parts import Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.strategy_tests import is_of_field
 
@@ -30,11 +32,9 @@ STATISTICS = {
 }
 
 
-def probes(results: Results) -> Section | None:
-    table = results.table("probes")
-    if table.empty:
-        return None
-    told = prose(
+@section("probes", gettext_noop("What influences judges' scores"), "probes")
+def probes(table: pd.DataFrame, results: Results) -> Iterator[Part]:
+    yield prose(
         _(
             "A judge that is asked in a different way should say the same. Differences are the variant minus the "
             "unchanged judge. share_changed is the share of scores that are not the same."
@@ -42,26 +42,15 @@ def probes(results: Results) -> Section | None:
     )
     probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"
     over_items = table[over_all | ~probed.isin(probed[over_all])]
-    shown = [
-        "judge",
-        "strategy",
-        "variant",
-        "human",
-        "item",
-        "statistic",
-        "estimate",
-        "low",
-        "high",
-        "n",
-        "share_changed",
-    ]
+    shown = ["judge", "strategy", "variant", "human", "item", "statistic", "estimate", "low", "high", "n"]
     words = over_items.assign(
         variant=over_items["variant"].map(_variant),
         statistic=[_(STATISTICS.get(key, key)) for key in over_items["statistic"]],
     )
-    small = excerpt("probes", _("Judges asked in other ways"), words, shown, ["estimate", "share_changed"])
-    parts: list[Part] = [told, small, *_fields(results.table("strategy_tests"))]
-    return Section("probes", _("What influences judges' scores"), parts)
+    yield excerpt(
+        "probes", _("Judges asked in other ways"), words, [*shown, "share_changed"], ["estimate", "share_changed"]
+    )
+    yield from _fields(results.table("strategy_tests"))
 
 
 def _variant(key: str) -> str:
@@ -71,11 +60,11 @@ def _variant(key: str) -> str:
     return _(VARIANTS[key]) if key in VARIANTS else key
 
 
-def _fields(table: pd.DataFrame) -> list[Part]:
+def _fields(table: pd.DataFrame) -> Iterator[Part]:
     tested = table[is_of_field(table)] if len(table) else table
     if tested.empty:
-        return []
-    told = prose(
+        return
+    yield prose(
         _(
             "A judge without one field about the seeker is compared with the same judge with all fields, on the "
             "same conversations. If r falls, the field helped. If only the scores change, the field moved them "
@@ -86,4 +75,4 @@ def _fields(table: pd.DataFrame) -> list[Part]:
     parts = tested["strategy_b"].str.split(VARIANT + WITHOUT, regex=False).str
     words = tested.assign(strategy=parts[0], without=parts[1].str.replace("_", " "))
     caption = _("Pearson's r with people, with and without a field")
-    return [told, excerpt("field-tests", caption, words, shown, ["r_a", "r_b", "difference"])]
+    yield excerpt("field-tests", caption, words, shown, ["r_a", "r_b", "difference"])

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.pooling import POOLED
 from studies.analysis.reporting.bars import Bar, share_bars
 from studies.analysis.reporting.dots import dot_panels
@@ -15,19 +15,17 @@ from studies.analysis.reporting.estimates import lines_of
 from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_intervals
 from studies.analysis.reporting.naming import contestant_name, instrument_name, item_name, raters_name
 from studies.analysis.reporting.numbers import LEVEL, decimal
-from studies.analysis.reporting.parts import Part, Section, prose
+from studies.analysis.reporting.parts import Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.pairs import STRENGTH
 from studies.analysis.tables.verdicts import read_verdicts
 
 
-def pairs(results: Results) -> Section | None:
-    if results.table("pairwise").empty:
-        return None
-    table = results.table("pairwise")
+@section("pairwise", gettext_noop("Side-by-side preferences"), "pairwise")
+def pairs(table: pd.DataFrame, results: Results) -> Iterator[Part]:
     against_all = table["contestant_b"] == POOLED
-    parts = [*_contests(results, table[~against_all]), *_strengths(table[against_all])]
-    return Section("pairwise", _("Side-by-side preferences"), parts)
+    yield from _contests(results, table[~against_all])
+    yield from _strengths(table[against_all])
 
 
 def _contests(results: Results, table: pd.DataFrame) -> Iterator[Part]:
@@ -94,12 +92,11 @@ def _verdicts_left_out(results: Results) -> Iterator[str]:
 
 def _strengths(table: pd.DataFrame) -> Iterator[Part]:
     known = table[table["strength"].notna()] if len(table) else table
+    known = known.assign(contestant=known["contestant_a"].map(contestant_name))
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
         who = _who(raters, instrument)
         panels = {
-            item_name(instrument, question): lines_of(
-                found, lambda row: contestant_name(str(row["contestant_a"])), STRENGTH
-            )
+            item_name(instrument, question): lines_of(found, "contestant", STRENGTH)
             for question, found in rows.groupby("question")
         }
         yield figure(

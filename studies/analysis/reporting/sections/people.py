@@ -6,15 +6,15 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.estimates import by_raters
 from studies.analysis.reporting.flows import flow_figure, flows, track_name
 from studies.analysis.reporting.naming import (
-    MOMENTS,
+    end_name,
     instrument_name,
     item_name,
     join_names,
     language_name,
+    moment_name,
     option_name,
     raters_name,
     scale_label,
@@ -25,17 +25,6 @@ from studies.analysis.results import Results
 from studies.analysis.tables.people import AGE, LANGUAGE
 from studies.analysis.tables.person_answers import FEWEST, SMALL
 from studies.analysis.tables.seeker_profiles import SIMULATED
-
-ENDS = {
-    "finished": gettext_noop("finished"),
-    "early": gettext_noop("ended early"),
-    "walked_out": gettext_noop("walked out"),
-    "satisfied": gettext_noop("satisfied"),
-    "cap": gettext_noop("most turns reached"),
-    "safety": gettext_noop("stopped for safety"),
-    "technical": gettext_noop("technical failure"),
-    "withdrawn": gettext_noop("withdrawn"),
-}
 
 
 def flow(results: Results) -> Section | None:
@@ -131,11 +120,11 @@ def _arm(arm: str, chats: pd.DataFrame, results: Results) -> dict[str, object]:
     turns = f"{decimal(float(known.mean()), 1)} ({known.min():.0f}–{known.max():.0f})" if len(known) else "–"
     ends = {end: number for end, number in chats["end_reason"].value_counts().sort_index().items() if end}
     about = {"arm": arm, _("people or profiles"): len(people), _("conversations"): len(chats), _("rated"): int(rated)}
-    return {**about, _("turns: mean (range)"): turns, **{_end(str(end)): f"{number}" for end, number in ends.items()}}
-
-
-def _end(reason: str) -> str:
-    return _(ENDS[reason]) if reason in ENDS else reason
+    return {
+        **about,
+        _("turns: mean (range)"): turns,
+        **{end_name(str(end)): f"{number}" for end, number in ends.items()},
+    }
 
 
 def _raters(results: Results) -> Iterator[Part]:
@@ -156,7 +145,7 @@ def _group(group: str, rated: pd.DataFrame, results: Results) -> dict[str, objec
         _("conversations"): rated["conversation"].nunique(),
         _("scores"): len(rated),
         _("instruments"): ", ".join(map(instrument_name, _values(rated["instrument"]))),
-        _("moments"): ", ".join(_(MOMENTS.get(moment, moment)) for moment in _values(rated["moment"])) or "–",
+        _("moments"): ", ".join(map(moment_name, _values(rated["moment"]))) or "–",
     }
 
 

@@ -6,23 +6,17 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.reporting.estimates import records
 from studies.analysis.reporting.main_rows import declared_rows
 from studies.analysis.reporting.naming import contrast_name
-from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose
+from studies.analysis.reporting.parts import Excerpt, Part, listing, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.primary import PRIMARY
 
 
-def primary(results: Results) -> Section | None:
-    whole = results.table("primary")
-    if whole.empty:
-        return None
-    return Section("primary", _("Primary contrasts"), list(_parts(whole)))
-
-
-def _parts(whole: pd.DataFrame) -> Iterator[Part]:
+@section("primary", gettext_noop("Primary contrasts"), "primary")
+def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
     table = declared_rows(whole)
     known = table["estimate"].notna()
     yield prose(

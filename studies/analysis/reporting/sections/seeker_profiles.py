@@ -11,7 +11,7 @@ from studies.analysis.reporting.distributions import Bar, Panel, distributions
 from studies.analysis.reporting.drawing import Figure, figure
 from studies.analysis.reporting.naming import language_name, option_name, scale_label, seekers_name
 from studies.analysis.reporting.numbers import count, decimal, percent
-from studies.analysis.reporting.parts import Part, Section, prose
+from studies.analysis.reporting.parts import Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.by_language import shown_languages
 from studies.analysis.tables.seeker_profiles import FACTORS, OTHERS, PEOPLE, PROFILE, SIMULATED
@@ -35,20 +35,6 @@ ITEMS = {"age": "age_band", "gender": "gender", "occupation": "occupation", "pro
 OF_FACTORS = {factor: letter for letter, factor in LETTERS.items()}
 
 
-def seeker_profiles(results: Results) -> Section | None:
-    table = _of_seekers(results.table("people"))
-    if table.empty:
-        return None
-    said = prose(
-        _(
-            "People described themselves; simulated seekers have profiles. A figure shows those of whom a "
-            "characteristic is known. Values of fewer than five people are hidden or merged, so that no one can be "
-            "identified. Profiles made of participants' answers count as people."
-        )
-    )
-    return Section("seeker-profiles", _("Who the seekers were"), [said, *_figures(table)])
-
-
 def _of_seekers(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of participants and simulated seekers in the words of a profile, with `seekers`."""
     if table.empty:
@@ -59,6 +45,18 @@ def _of_seekers(table: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(seekers=rows["track"].map(SEEKERS), item=items)
     # Of two questionnaires about the Big Five the first counts.
     return rows[rows["item"].isin([*TITLES, *FACTORS])].drop_duplicates(["track", "language", "item", "level"])
+
+
+@section("seeker-profiles", gettext_noop("Who the seekers were"), "people", _of_seekers)
+def seeker_profiles(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
+    yield prose(
+        _(
+            "People described themselves; simulated seekers have profiles. A figure shows those of whom a "
+            "characteristic is known. Values of fewer than five people are hidden or merged, so that no one can be "
+            "identified. Profiles made of participants' answers count as people."
+        )
+    )
+    yield from _figures(table)
 
 
 def _figures(table: pd.DataFrame) -> Iterator[Part]:

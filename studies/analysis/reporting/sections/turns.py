@@ -12,18 +12,18 @@ from studies.analysis.reporting.drawing import SIGNS, TOGETHER, Figure, figure
 from studies.analysis.reporting.estimates import by_item, courses_of
 from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import (
-    MOMENTS,
     condition_name,
-    instrument_name,
+    end_name,
     item_name,
     kind_of_seekers,
     language_name,
     raters_name,
+    scale_name,
     seekers_name,
     thinker_name,
 )
 from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Folded, Part, Section, prose
+from studies.analysis.reporting.parts import Folded, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables import survival, trends
 from studies.analysis.tables.by_language import pooled_languages, shown_languages
@@ -32,15 +32,6 @@ from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
 FEW_TURNS = 2  # no curve, which its slope tells
 OF = ["arm", "condition", "seekers"]
 ESTIMATE = ["estimate", "low", "high", "n", "clusters"]
-ENDS = {
-    "walked_out": gettext_noop("walked out"),
-    "early": gettext_noop("ended early"),
-    "satisfied": gettext_noop("satisfied"),
-    "safety": gettext_noop("safety"),
-    "finished": gettext_noop("finished"),
-    "cap": gettext_noop("most turns reached"),
-    "technical": gettext_noop("technical failure"),
-}
 EMOTIONS = {
     trends.EMOTION: gettext_noop("supposed emotion"),
     trends.IMPORTED: gettext_noop("emotion as imported"),
@@ -57,16 +48,14 @@ TESTS = {
 STATISTICS = TURNS | TESTS
 
 
-def staying(results: Results) -> Section | None:
-    table = results.table("survival")
-    if table.empty:
-        return None
+@section("survival", gettext_noop("How long conversations stay open"), "survival")
+def staying(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     open_until = table[table["statistic"] == survival.OPEN]
     if len(open_until) and (open_until["estimate"] == 1).all():
-        parts: list[Part] = [prose(_("No seeker left early: every conversation stayed open until its regular end."))]
+        yield prose(_("No seeker left early: every conversation stayed open until its regular end."))
     else:
-        parts = [*_ends_in_words(table), *_survival(table)]
-    return Section("survival", _("How long conversations stay open"), parts)
+        yield from _ends_in_words(table)
+        yield from _survival(table)
 
 
 def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
@@ -103,11 +92,7 @@ def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
 def _ends(table: pd.DataFrame) -> pd.DataFrame:
     shares = table[table["statistic"] == survival.INCIDENCE]
     last = shares[shares["turn"] == shares.groupby(OF)["turn"].transform("max")]
-    return last.assign(end=last["end"].map(_end_name))
-
-
-def _end_name(end: str) -> str:
-    return _(ENDS[end])
+    return last.assign(end=last["end"].map(end_name))
 
 
 def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
@@ -142,13 +127,12 @@ def _by_arm(rows: pd.DataFrame, counted: str, conditions: Sequence[str]) -> dict
     return {str(arm): courses_of(found, "turn", counted, conditions, "condition") for arm, found in rows.groupby("arm")}
 
 
-def over_turns(results: Results) -> Section | None:
-    table = results.table("trends")
-    if table.empty:
-        return None
+@section("trends", gettext_noop("Over the turns"), "trends")
+def over_turns(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     means = table[table["statistic"] == trends.MEAN]
-    parts = [*_slopes(table[table["statistic"] == trends.SLOPE]), *_together(means), *_apart(pooled_languages(means))]
-    return Section("trends", _("Over the turns"), parts)
+    yield from _slopes(table[table["statistic"] == trends.SLOPE])
+    yield from _together(means)
+    yield from _apart(pooled_languages(means))
 
 
 def _slopes(table: pd.DataFrame) -> Iterator[Part]:
@@ -175,17 +159,13 @@ def _excerpt_of_slopes(name: str, caption: str, rows: pd.DataFrame, of: Sequence
 
 
 def _get_title(instrument: str, moment: str, item: str) -> str:
-    scale = _scale(instrument, moment)
+    scale = scale_name(instrument, moment)
     return f"{_item(instrument, item)} ({scale})" if scale else _item(instrument, item)
 
 
 def _item(instrument: str, item: str) -> str:
     """Return the label of an item, or its key in words."""
     return _(EMOTIONS[item]) if item in EMOTIONS else item_name(instrument, item).replace("_", " ")
-
-
-def _scale(instrument: str, moment: str) -> str:
-    return ", ".join(filter(None, [instrument_name(instrument), _(MOMENTS.get(moment, moment))]))
 
 
 def _together(means: pd.DataFrame) -> Iterator[Part]:
@@ -220,7 +200,7 @@ def _all_items(
     language: str,
 ) -> Figure:
     named = "" if language == POOLED else language_name(language)
-    of = [_source(source, ""), kind_of_seekers(seekers, condition), _scale(instrument, moment), named]
+    of = [_source(source, ""), kind_of_seekers(seekers, condition), scale_name(instrument, moment), named]
     return figure(
         f"trends-{source}-{seekers}-{condition}-{instrument}-{moment}-{language}",
         _("All items over the turns ({of}): means with {level} bands").format(
@@ -253,7 +233,7 @@ def _single_items(means: pd.DataFrame) -> Iterator[Figure]:
         if rows["turn"].nunique() <= FEW_TURNS:
             continue
         conditions = sorted(set(rows["condition"]))
-        of = ", ".join(filter(None, [_source(source, item), seekers_name(seekers), _scale(instrument, moment)]))
+        of = ", ".join(filter(None, [_source(source, item), seekers_name(seekers), scale_name(instrument, moment)]))
         yield figure(
             f"trends-{item}-{source}-{seekers}-{instrument}-{moment}",
             _("{item} over the turns ({of}): means with {level} bands").format(

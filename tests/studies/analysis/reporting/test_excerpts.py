@@ -19,12 +19,12 @@ from studies.analysis.reporting.excerpts import (
     with_intervals,
     with_names,
 )
+from studies.analysis.reporting.exhibits.agreement_forest import correlations
 from studies.analysis.reporting.naming import contestant_name, scale_name, thinker_name
 from studies.analysis.reporting.numbers import decimal, p_alone, span
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section
 from studies.analysis.reporting.sections import sections_of
-from studies.analysis.reporting.sections.agreement import correlations
 from studies.analysis.reporting.sections.arms import arms, few_users
 from studies.analysis.reporting.sections.costs import costs
 from studies.analysis.reporting.sections.coverage import coverage

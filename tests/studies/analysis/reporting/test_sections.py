@@ -13,15 +13,14 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import ENGLISH, speaking
 from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.drawing import style
+from studies.analysis.reporting.exhibits.agreement_forest import correlations
 from studies.analysis.reporting.flows import boxes, flow_figure, flows
 from studies.analysis.reporting.limits import limits_of, restricted_items
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section, figures_in, first_unfolded, prose, with_own_names
-from studies.analysis.reporting.sections import sections_of
-from studies.analysis.reporting.sections.agreement import correlations
+from studies.analysis.reporting.sections import keep_in_mind, sections_of
 from studies.analysis.reporting.sections.coverage import RULES, quality, rule
 from studies.analysis.reporting.sections.judges import probes
-from studies.analysis.reporting.sections.opening import keep_in_mind
 from studies.analysis.results import Results
 from studies.analysis.tables.quality import FLAGS
 from studies.analysis.tables.registry import TABLES

@@ -13,9 +13,8 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
 from studies.analysis.measures import coincidence, correlation, discrimination, libraries, mixed, variance
 from studies.analysis.reporting.page import page
-from studies.analysis.reporting.sections import sections_of
+from studies.analysis.reporting.sections import keep_in_mind, sections_of
 from studies.analysis.reporting.sections.methods import methods
-from studies.analysis.reporting.sections.opening import keep_in_mind
 from studies.analysis.results import Results
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import cross_check as module

@@ -6,7 +6,7 @@ import pandas as pd  # noqa: TID253
 import pytest
 
 from studies.analysis import analyse, compute, load
-from studies.analysis.reporting.sections.experts import SHORT, latex, printed_table
+from studies.analysis.reporting.sections.experts import SHORT, printed_table
 from studies.instruments.loading import load as instrument
 
 ExportOf = Callable[[Any], Path]
@@ -67,26 +67,11 @@ def test_expert_table_has_a_dash_where_nobody_rated_an_item(export_of: ExportOf)
     assert printed(export_of(rows)).iloc[0].tolist() == ["B", "4.00", "–"]
 
 
-def test_latex_can_be_copied_and_escapes_names(export_of: ExportOf) -> None:
-    rows = [rating(1, "emoharbor_10", "safety", 5, arm="A_1 & co")]
-    assert latex(printed(export_of(rows))).splitlines() == [
-        r"\begin{tabular}{lc}",
-        r"\toprule",
-        r"Model & Safe. \\",
-        r"\midrule",
-        r"A\_1 \& co & 5.00 \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
 def test_report_shows_both_tables_in_the_papers_layout(export_of: ExportOf, tmp_path: Path) -> None:
     analyse(export_of(table_3()), tmp_path / "out", bootstrap=5)
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     heads = "".join(f'<th scope="col">{name}</th>' for name in HEAD)
     assert heads in report
-    assert "1 systems, each rated in 3 conversations." in report
-    assert r"Cpsycounx &amp; 1.33 &amp; 1.33" in report
 
 
 @pytest.mark.parametrize("name", ["rater_effects", "sensitivity"])

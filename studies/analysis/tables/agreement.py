@@ -158,6 +158,19 @@ class Side:
 Sides = dict[tuple[str, ...], Side]  # by SCALE
 
 
+@dataclass(frozen=True)
+class Paired:
+    """What a row of agreement.csv compares; `of` names judge, strategy, human and SCALE."""
+
+    of: dict[str, str]
+    human: Side
+    judge: Side
+
+    def scores(self) -> pd.DataFrame:
+        """Return the columns `human` and `judge`, one row per UNIT that both scored."""
+        return _beside(self.human, self.judge)
+
+
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (`human × judge × strategy`, its rows); p_holm is over those of a moment."""
     humans, judges = _sides(export.ratings, with_means=True)
@@ -165,8 +178,8 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
         for human, rated in humans:
             row_of = {"judge": judge, "strategy": strategy, "human": human}
             found = [
-                _compare(human_side, judge_side, row_of | scale, export.conversations, bootstrap)
-                for scale, human_side, judge_side in _shared_scales(rated, judged)
+                _compare(Paired(row_of | scale, *sides), export.conversations, bootstrap)
+                for scale, *sides in _shared_scales(rated, judged)
             ]
             rows = adjust(found, lambda row: (row["moment"], row["item"] == ALL_ITEMS))
             yield f"{human} × {judge} {strategy}".rstrip(), rows
@@ -177,11 +190,17 @@ def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[t
 
     `with_means`: also item `*`, the mean over an instrument's items.
     """
+    for paired in paired_sides(ratings, with_means=with_means):
+        yield paired.of, paired.scores()
+
+
+def paired_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[Paired]:
+    """Yield what each row of agreement.csv compares."""
     humans, judges = _sides(ratings, with_means)
     for (judge, strategy), judged in judges:
         for human, rated in humans:
             for scale, *sides in _shared_scales(rated, judged):
-                yield {"judge": judge, "strategy": strategy, "human": human} | scale, _beside(*sides)
+                yield Paired({"judge": judge, "strategy": strategy, "human": human} | scale, *sides)
 
 
 @dataclass(frozen=True)
@@ -274,22 +293,19 @@ def _side(single: pd.DataFrame, by: str) -> Side:
     return Side(single.groupby(UNIT, observed=True)["score"].mean(), single, by)
 
 
-def _compare(
-    human: Side, judge: Side, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
-) -> dict[str, Any]:
-    both = _beside(human, judge)
-    about = conversations.loc[both.index.get_level_values("conversation").astype(str)]
+def _compare(paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    both = paired.scores()
+    about = _about(both, conversations)
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     arms = about["arm"].to_numpy(str)
-    drawn = _draw_of(of["human"], about, bootstrap)
-    drawn = replace(drawn, ratings=_differing_raters(human, both.index, drawn))
-    row = Row(**of, n=len(both), clusters=int(drawn.clusters.max()) + 1)
+    drawn = draw_units(paired, both, conversations, bootstrap)
+    row = Row(**paired.of, n=len(both), clusters=int(drawn.clusters.max()) + 1)
     _add_correlations(row, x, y, drawn)
     _add_within(row, x, y, about["participant"].to_numpy(str), drawn)
     row.compute("system_r", lambda: correlation.arm_means_correlation(x, y, arms))
     intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
     _add_distance(row, x, y, drawn)
-    _add_ceiling(row, human, judge, both, drawn)
+    _add_ceiling(row, paired.human, paired.judge, both, drawn)
     if abs(row.values["system_r"]) >= NEAR_ONE:
         row.add_notes(Note("near_one").on("system_r"))
     if 3 <= (count := len(set(arms) - {""})) <= FEW_ARMS:
@@ -301,11 +317,17 @@ def _compare(
     return row.cells()
 
 
-def _draw_of(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
-    """Return the clusters to draw, and for counsellors' own conversations the arms too."""
+def _about(both: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    return conversations.loc[both.index.get_level_values("conversation").astype(str)]
+
+
+def draw_units(paired: Paired, both: pd.DataFrame, conversations: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
+    """Return the clusters to draw; for counsellors' own conversations the arms too, and raters where they differ."""
+    about = _about(both, conversations)
     clusters, arms = (number_names(about[name]) for name in ("cluster", "arm"))
-    own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
-    return Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
+    own = paired.of["human"].split(":")[0] == "expert" and bool(about["counsellors"].all())
+    drawn = Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
+    return replace(drawn, ratings=_differing_raters(paired.human, both.index, drawn))
 
 
 def _differing_raters(human: Side, units: pd.MultiIndex, drawn: Drawn) -> Ratings | None:
@@ -318,7 +340,7 @@ def _differing_raters(human: Side, units: pd.MultiIndex, drawn: Drawn) -> Rating
 
 def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     row.compute("pearson", lambda: correlation.pearson(x, y))
-    _add_interval(row, x, y, drawn)
+    add_interval_of_r(row, x, y, drawn, name="pearson", p=True)
     _add_spearman(row, x, y, drawn)
     row.compute("kendall", lambda: correlation.kendall(x, y))
     row.values["kendall_p"] = np.nan  # where tau does not exist, its reason is that of p too
@@ -351,7 +373,9 @@ def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     intervals.add_intervals(row, [intervals.bias(x, y), intervals.concordance(x, y)], drawn)
 
 
-def _add_interval(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+def add_interval_of_r(row: Row, x: Array, y: Array, drawn: Drawn, *, name: str = "", p: bool = False) -> None:
+    """Add the interval of Pearson's r, or the reason why there is none."""
+
     def infer() -> Inference:
         correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
         return drawn.infer_pearson(x, y)
@@ -362,7 +386,7 @@ def _add_interval(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
             row.add_notes(Note("raters_not_left_out", count=drawn.ratings.count()).on(INTERVAL))
         return interval
 
-    add_inference(row, infer, method_of_r, interval_of=interval_of, name="pearson", p=True)
+    add_inference(row, infer, method_of_r, interval_of=interval_of, name=name, p=p)
 
 
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:

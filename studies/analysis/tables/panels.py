@@ -3,18 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap, fisher_z, pair_moments, sum_by_cluster
+from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
-from studies.analysis.jackknife import infer_r
 from studies.analysis.measures import correlation
 from studies.analysis.notes import Note
 from studies.analysis.pooling import POOLED
 from studies.analysis.rows import Row
-from studies.analysis.tables.agreement import both_sides
-from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of
+from studies.analysis.tables.agreement import SCALE, UNIT, Paired, add_interval_of_r, draw_units, paired_sides
 
 PANEL = "panel"
 LEAST = 2  # judges
@@ -30,21 +27,18 @@ def panels(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
             continue
         means = judged.groupby([*SCALE, *UNIT, "rater"])["score"].mean().groupby([*SCALE, *UNIT]).mean().reset_index()
         panel = means.assign(rater=POOLED, rater_kind="judge", strategy=strategy, replicate="")
-        for of, both in both_sides(pd.concat([people, panel]), with_means=True):
-            if ":" not in of["human"]:
-                about = of | {"role": str(role), "variant": PANEL, "statistic": "pearson"}
-                yield _row(about, both, members, export, bootstrap)
+        for paired in paired_sides(pd.concat([people, panel]), with_means=True):
+            if ":" not in paired.of["human"]:
+                about = {"role": str(role), "variant": PANEL, "statistic": "pearson"}
+                yield _row(paired, about, members, export, bootstrap)
 
 
-def _row(of: dict[str, Any], both: pd.DataFrame, members: int, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(paired: Paired, about: dict[str, str], members: int, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+    both = paired.scores()
     human, panel = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-    clusters = clusters_of(both.index.get_level_values("conversation"), export)
-    row = Row(**of, n=len(both), clusters=len(set(clusters)))
+    drawn = draw_units(paired, both, export.conversations, bootstrap)
+    row = Row(**paired.of, **about, n=len(both), clusters=int(drawn.clusters.max()) + 1)
     row.compute("estimate", lambda: correlation.pearson(human, panel))
-    if np.isnan(row.values["estimate"]):
-        row.leave_out("low", "high", because=Note("no_r"))
-    else:
-        sums = sum_by_cluster(pair_moments(human, panel), clusters)
-        add_resampled(row, lambda: infer_r(fisher_z, sums, bootstrap), lambda z: float(np.tanh(z)))
+    add_interval_of_r(row, human, panel, drawn)
     row.add_notes(Note("panel_of", count=members))
     return row.cells()

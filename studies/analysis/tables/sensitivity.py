@@ -13,15 +13,9 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import (
     Bootstrap,
-    Inference,
-    fisher_z,
     number_names,
-    pair_moments,
-    sum_by_cell,
-    sum_by_cluster,
 )
 from studies.analysis.frames import Export
-from studies.analysis.jackknife import infer_r, method_of_r
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
@@ -29,13 +23,12 @@ from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import is_pooled
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
-from studies.analysis.tables.agreement import SCALE, both_sides
+from studies.analysis.tables.agreement import SCALE, Paired, add_interval_of_r, draw_units, paired_sides
 from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
-from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
 from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.table import Table
@@ -117,19 +110,16 @@ def without_flagged(export: Export) -> pd.DataFrame:
     return export.ratings[~out]
 
 
-Pairs = dict[tuple[str, ...], pd.DataFrame]
-
-
-def _pairs(ratings: pd.DataFrame) -> Pairs:
-    found = {tuple(of.get(name, of["human"]) for name in OF): both for of, both in both_sides(ratings)}
-    return {key: both for key, both in found.items() if ":" not in key[OF.index("raters")]}
+def _pairs(ratings: pd.DataFrame) -> dict[tuple[str, ...], Paired]:
+    found = {tuple(one.of.get(name, one.of["human"]) for name in OF): one for one in paired_sides(ratings)}
+    return {key: one for key, one in found.items() if ":" not in key[OF.index("raters")]}
 
 
 def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for key, both in sorted(_pairs(sample.ratings).items(), key=lambda pair: pair[0]):
+    for key, paired in sorted(_pairs(sample.ratings).items(), key=lambda pair: pair[0]):
         of = dict(zip(OF, key, strict=True))
         if of["moment"] in FINAL:
-            yield _correlation(of, both, sample.conversations, bootstrap)
+            yield _correlation(of, paired, sample.conversations, bootstrap)
     judged = sample.ratings["rater_kind"] == "judge"
     final = sample.ratings["moment"].isin(FINAL)
     shown = replace(sample, ratings=sample.ratings[final & (judged.all() | ~judged)])
@@ -141,21 +131,14 @@ def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]
 
 
 def _correlation(
-    of: dict[str, str], both: pd.DataFrame, conversations: pd.DataFrame, bootstrap: Bootstrap
+    of: dict[str, str], paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap
 ) -> dict[str, Any]:
-    about = conversations.loc[both.index.get_level_values("conversation").astype(str)]
+    both = paired.scores()
     human, judge = (both[side].to_numpy(float) for side in ("human", "judge"))
-    row = Row(**of, statistic="pearson", n=len(both), clusters=about["cluster"].nunique())
+    drawn = draw_units(paired, both, conversations, bootstrap)
+    row = Row(**of, statistic="pearson", n=len(both), clusters=int(drawn.clusters.max()) + 1)
     row.compute("estimate", lambda: correlation.pearson(human, judge))
-
-    def infer() -> Inference:
-        correlation.pearson(human, judge)  # where r does not exist, its reason is the interval's too
-        sums, clusters = pair_moments(human, judge), number_names(about["cluster"])
-        if of["raters"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
-            return infer_r(fisher_z, sum_by_cell(sums, clusters, number_names(about["arm"])), bootstrap)
-        return infer_r(fisher_z, sum_by_cluster(sums, clusters), bootstrap)
-
-    add_inference(row, infer, method_of_r, interval_of=Inference.interval_of_r)
+    add_interval_of_r(row, human, judge, drawn)
     return row.cells()
 
 

@@ -31,7 +31,12 @@ def get_event(person: Participation) -> RiskEvent | None:
 
 def is_open_answer(event: RiskEvent | None) -> bool:
     """Return whether the sign is "I do not feel safe", and no one on call has closed it yet."""
-    return event is not None and event.source == Source.ANSWER and event.released_at is None
+    return event is not None and is_choice(event) and event.released_at is None
+
+
+def is_choice(event: RiskEvent) -> bool:
+    """Return whether the person gave the sign by a button or a tick, so that there are no words of theirs."""
+    return event.source == Source.ANSWER and UNSAFE in event.entries
 
 
 def is_unsafe(event: RiskEvent | None) -> bool:
@@ -53,15 +58,21 @@ def say_unsafe(person: Participation, run: ArmRun | None = None) -> RiskEvent:
     if event is not None and is_open_answer(event):
         answer_safe(person, event, SafeAnswer.NO)
         return event
-    under_way = person.runs.filter(conversation__isnull=False).exclude(conversation__status=ConversationStatus.CLOSED)
-    for open_run in under_way:
-        chat.stop(open_run.conversation_id, EndReason.SAFETY)
-        run = run or open_run
-    event = create_answer(person, run, level=4, entry=UNSAFE)
-    if not person.is_over():
-        oncall.stop(person)
+    ended = end_part(person)
+    event = create_answer(person, run or ended, level=4, entry=UNSAFE)
     raise_alarm(event)
     return event
+
+
+def end_part(person: Participation) -> ArmRun | None:
+    """End the person's part kindly, with the conversations that are under way; return the run of the first of them."""
+    under_way = person.runs.filter(conversation__isnull=False).exclude(conversation__status=ConversationStatus.CLOSED)
+    runs = list(under_way)
+    for run in runs:
+        chat.stop(run.conversation_id, EndReason.SAFETY)
+    if not person.is_over():
+        oncall.stop(person)
+    return runs[0] if runs else None
 
 
 def create_answer(person: Participation, run: ArmRun | None, *, level: int, entry: str) -> RiskEvent:

@@ -43,6 +43,7 @@ class Meeting:
     answer: str = ""  # to "Are you safe right now?": no, hard, safe
     from_answer: bool = False  # they said it by a button, so there are no words of theirs
     is_held: bool = False
+    goes_on: bool = False  # the person's part does, beside this page
     is_test: bool = False
     asks_role: bool = False
     asks_role_again: bool = False
@@ -70,6 +71,7 @@ def get_meeting(person: Participation) -> Meeting:
         "letters": get_letters(person),
         "zone": get_zone(person),
         "is_held": person.status == Status.HELD,
+        "goes_on": not person.is_over() and person.status != Status.HELD,
         "is_test": person.is_test,
     }
     if event is None:
@@ -80,7 +82,7 @@ def get_meeting(person: Participation) -> Meeting:
         number=event.pk,
         facts=get_waiting_facts(event),
         answer=event.safe_answer,
-        from_answer=event.source == RiskEvent.Source.ANSWER,
+        from_answer=answers.is_choice(event),
         asks_role=asks_role,
         asks_role_again=asks_role and answers.has_said_role(event),
         needs_check=person.status == Status.HELD and answers.needs_check(person, event),

@@ -10,14 +10,14 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dialogue.models import RiskEvent
-from dialogue.safety.screening import screen_message, screen_version
+from dialogue.safety.screening import screen_message
 from studies.care.alarms import raise_alarm
+from studies.care.written import GRAVE, raise_event
 from studies.models import Participation, Question, Study
 from studies.participation import counts
 
 LONGEST_TEXT = 2000  # characters of a question or an answer
 MOST_OPEN = 5  # questions of one person without an answer
-GRAVE = 3  # level
 ASKED = "question"  # among the entries of an event: where the words stood
 
 
@@ -32,16 +32,7 @@ def ask(person: Participation, text: str, *, step: str) -> RiskEvent | None:
     found = screen_message(text)
     if found.level < GRAVE:
         return None
-    event = RiskEvent.objects.create(
-        subject=person.code,
-        source=RiskEvent.Source.ANSWER,
-        level=found.level,
-        first_level=found.level,
-        entries=[ASKED, *found.entries],
-        categories=list(found.categories),
-        screen=screen_version(),
-        is_test=person.is_test,
-    )
+    event = raise_event(person, found, ASKED)
     raise_alarm(event)
     return event
 

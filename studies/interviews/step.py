@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from studies.care.written import find_words, screen_written
 from studies.design.plan import Step
 from studies.design.spec import SELF
 from studies.instruments.definitions import Item
@@ -80,12 +81,15 @@ class Interviewing(StepKind):
         person = visit.participation
         interview = schedule.start(person)
         answers = [answer for answer in form.cleaned_answers() if not is_candidate(answer.item)]
+        before = set(schedule.answers_in(person).values())
         schedule.write_down(person, answers, language=visit.language, seconds=visit.seconds)
         if page.candidates:
             schedule.keep_candidates(person, candidates_in(form.cleaned_data))
         if all(is_sent(each, schedule.answers_in(person)) for each in guide_pages(visit)):
             schedule.close(interview)
             progress.advance(person, done=visit.step)
+        words = [text for text in find_words(load(visit.step.instrument), answers) if text not in before]
+        visit.shows_danger = screen_written(person, words)
 
 
 def waiting_page(visit: Visit) -> Page:

@@ -40,6 +40,7 @@ class Visit:
     participation: Participation
     step: Step
     drafts: dict[str, Draft] = field(default_factory=dict)  # those that were looked up, by their part of the step
+    shows_danger: bool = False  # what was written into the form did: the page with help comes next
 
     @cached_property
     def spec(self) -> StudySpec:

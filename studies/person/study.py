@@ -111,7 +111,7 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
                 messages.info(request, _("That page was already saved. This is where you are now."))
             return redirect("study")
         accept(visit)
-        return redirect("study")
+        return redirect("study-care" if visit.shows_danger else "study")
     if person.is_paused():
         return stops.page_of_paused_person(request, person, page_context(person))
     if stops.is_stopped_by_pause(visit):

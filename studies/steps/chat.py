@@ -6,6 +6,7 @@ from dialogue.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import lines_for
+from studies.care.written import find_words, screen_written
 from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
@@ -94,10 +95,11 @@ class Chat(StepKind):
         assert run.conversation is not None  # noqa: S101 - opened before
         if visit.request.POST.get("checkpoint") != str(run.conversation.answered_turns()):
             return  # the form of an earlier checkpoint, sent again
+        questionnaire, given = load(visit.spec.chat.checkpoint_instrument), form.cleaned_answers()
         store_response(
             rater_for(visit.participation),
-            load(visit.spec.chat.checkpoint_instrument),
-            form.cleaned_answers(),
+            questionnaire,
+            given,
             run=run,
             moment="checkpoint",
             turn=run.conversation.answered_turns(),
@@ -106,6 +108,8 @@ class Chat(StepKind):
             seconds=visit.seconds,
         )
         rules.resume(run.conversation.pk)
+        words = find_words(questionnaire, given)
+        visit.shows_danger = screen_written(visit.participation, words, run)
 
 
 def since_last_pause(conversation: Conversation) -> int:

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studies.care import answers
+from studies.care import answers, written
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
@@ -55,6 +55,9 @@ class Answer(StepKind):
         moved = progress.advance(visit.participation, done=visit.step)
         if moved and form.given_answers().get("want_support") == "unsafe":
             answers.say_unsafe(visit.participation, visit.run)
+        if moved:
+            words = written.find_words(instrument_of(visit), form.cleaned_answers())
+            visit.shows_danger = written.screen_written(visit.participation, words, visit.run)
 
 
 def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models import Call
 from dialogue.safety.resources import list_version
+from studies.care.drills import CONSOLE
 from studies.care.opening import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
+from studies.care.rota import get_contacts
 from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
@@ -47,6 +50,8 @@ def list_requirements(study: Study) -> list[Requirement]:
     found = []
     if any(step.kind == "consent" for step in spec.steps):
         found += [consent_values(spec), contact(spec), resources(study, spec)]
+    if any(step.kind == "chats" for step in spec.steps):
+        found.append(reach(spec))
     if chats_with_models(study, spec):
         found += [drill(study), answers(study), *rehearsals(study, spec)]
     return found
@@ -103,6 +108,21 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
             "NAME."
         ),
         "research-resources",
+    )
+
+
+def reach(spec: StudySpec) -> Requirement:
+    """Return whether an alarm leaves this server: by mail, or to a webhook."""
+    contacts = get_contacts(spec)
+    sends_mail = settings.EMAIL_BACKEND != CONSOLE
+    return Requirement(
+        "reach",
+        any(contact.webhook or (contact.email and sends_mail) for contact in contacts),
+        _("An alarm can reach someone on call, by mail or by webhook."),
+        _("Set EMAIL_URL, so that this server sends mail, or name a webhook in the section On call.")
+        if contacts
+        else _("Name someone in the section On call, with an address."),
+        "research-design",
     )
 
 

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dialogue.models import Call
+from studies.design.safety_rules import OnCall, SafetyRules
 from studies.life import readiness, stages
 from studies.models import Amendment, Stage, Study
 from studies.setup.storage import Explained, NamesModels, load_spec
@@ -103,6 +104,16 @@ def test_what_people_need_to_know_has_to_be_filled_in(change, code, hearts):
         spec = replace(spec, **change)
     load_spec(spec)
     assert code in codes(Study.objects.get(key="hearts"))
+
+
+def test_alarms_must_leave_the_server(hearts, settings):
+    make_ready(hearts)
+    assert codes(hearts) == []
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert codes(hearts) == ["reach"]
+    hook = OnCall(name="Ada", webhook="https://duty.example.org/hook")
+    load_spec(replace(hearts.current().spec(), safety=SafetyRules(oncall=(hook,))))
+    assert "reach" not in codes(hearts)
 
 
 def test_a_check_of_the_lines_of_help_holds_ninety_days(hearts):

@@ -76,7 +76,7 @@ def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:
         if pd.notna(row["difference"]):
             said = [with_bounds_signed(row["difference"], row["low"], row["high"])]
             said += [p_value(row["p_family"])] if pd.notna(row["p_family"]) else []
-            yield f"{gain_name(row, rows)}: {', '.join(filter(None, said))}."
+            yield _("{what}: {values}.").format(what=gain_name(row, rows), values=", ".join(filter(None, said)))
 
 
 def gain_name(row: Mapping[str, Any], rows: pd.DataFrame) -> str:

@@ -17,6 +17,7 @@ from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
+from studies.care.at_hand import get_lines_at_hand
 from studies.care.meeting import get_letters
 from studies.data import erasure
 from studies.design.spec import StudySpec
@@ -150,7 +151,8 @@ def show(visit: Visit, page: Page) -> HttpResponse:
     far = outline(person, visit.step, visit.spec)
     if not person.is_over():
         Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now(), percent_shown=far.percent)
-    context = {"step": visit.step, "outline": far, "progress": far, **page_context(person), **page.context}
+    head = {"outline": far, "progress": far, "lines_at_hand": get_lines_at_hand(person, visit.step)}
+    context = {"step": visit.step, **head, **page_context(person), **page.context}
     return render(visit.request, page.template, context)
 
 

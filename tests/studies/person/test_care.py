@@ -345,6 +345,54 @@ def test_card_of_the_chat_holds_the_whole_list():
     assert 'action="/study/unsafe/"' in card
 
 
+# The lines after a sign, on the page that comes next
+
+
+def say_until_rating(person: Person, *words: str) -> str:
+    """Say these words in the last turns before a checkpoint; return the page of the rating."""
+    while (here := person.conversation()).answered_turns() < here.pause_after[0] - len(words):
+        person.say()
+    for said in words:
+        person.say(said)
+    return look(person)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [(["I just want to disappear"], True), (["I just want to disappear", "It has passed"], False), (["Hello"], False)],
+)
+def test_checkpoint_keeps_the_lines_that_its_last_turn_called_for(words, shown):
+    page = say_until_rating(someone(), *words)
+    assert 'name="checkpoint"' in page
+    assert ('href="tel:988"' in page) == shown
+
+
+def test_checkpoint_keeps_the_lines_where_the_reply_was_withheld():
+    person = someone()
+    say_until_rating(person, "Hello")
+    RiskEvent.objects.create(conversation=person.conversation(), turn=Turn.objects.count(), source="reply", level=2)
+    assert 'href="tel:988"' in look(person)
+
+
+def test_open_conversation_tells_its_page_that_a_reply_was_withheld():
+    person = someone()
+    person.say()
+    assert "data-needs-help" not in look(person)
+    RiskEvent.objects.create(conversation=person.conversation(), turn=1, source="reply", level=2)
+    assert "data-needs-help" in look(person)
+    assert "at-hand" not in look(person)
+
+
+def test_first_page_after_a_conversation_keeps_the_lines_and_the_next_one_not():
+    person = someone()
+    person.say("I just want to disappear")
+    chat.end(person.conversation().pk, early=True)
+    assert 'href="tel:988"' in look(person)
+    assert person.step.kind != "chat"
+    person.send(person.answers())
+    assert 'href="tel:988"' not in look(person)
+
+
 # Much worse after than before
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from dialogue import chat
-from dialogue.models.conversation import Status
 from dialogue.safety.resources import Resource, lines_for
 from studies.design.plan import Step
 from studies.models import Participation
@@ -11,12 +10,12 @@ from studies.models import Participation
 
 def get_lines_at_hand(person: Participation, step: Step) -> Sequence[Resource]:
     """Return the lines for the head of a checkpoint, or of the first step after a conversation; empty without a sign in
-    its last turn. The open conversation has a card of its own."""
+    its last turn."""
     if not step.run or not follows_words(person, step):
         return ()
     run = person.runs.select_related("conversation").filter(position=step.run).first()
     conversation = run.conversation if run else None
-    if conversation is None or conversation.status == Status.OPEN or not chat.needs_help(conversation):
+    if conversation is None or not chat.needs_help(conversation):
         return ()
     return lines_for(person.country or person.design().country, level=2, category="self")
 

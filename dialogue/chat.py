@@ -793,6 +793,16 @@ def still_needs_help(turn: Turn) -> bool:
     )
 
 
+def needs_help(conversation: Conversation) -> bool:
+    """Return whether help belongs on the page that follows the last turn: its message was of level 2 or more, or its
+    reply was withheld. In role-play the counsellor is asked whose words they were instead."""
+    last = conversation.turns.order_by("-number").first()
+    if last is None or conversation.role_play:
+        return False
+    signs = RiskEvent.objects.filter(conversation=conversation, turn=last.number)
+    return last.risk_level >= 2 or signs.filter(source=RiskEvent.Source.REPLY).exists()
+
+
 def mark_seen(conversation_id: int, seq: int) -> None:
     Turn.objects.filter(conversation=conversation_id, state=TurnState.ANSWERED, reply_seq__lte=seq, seen=False).update(
         seen=True

@@ -67,6 +67,13 @@ def resources_for(country: str) -> list[Resource]:
     return sorted(chosen, key=lambda one: data["choose"]["order"].index(one.kind))
 
 
+def country_shown(country: str) -> str:
+    """Return the entry of the list whose lines a country has: its own, the EU's, or that of any other country."""
+    if any(one.country == country for one in _resources()):
+        return country
+    return EUROPE if country in _data()["eu_members"] else ANYWHERE
+
+
 def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resource]:
     """Return the lines of a country, at the head the two to use first: its emergency number and the best other line.
 

@@ -74,7 +74,7 @@ const handlers = {
   },
   pause: ({ next, by }) => moveOn(by === "team" ? parts.rest : parts.pause, next, TIME_TO_READ),
   closed: ({ next }) => moveOn(parts.closed, next, ending ? BREATH : TIME_TO_READ),
-  held: ({ next }) => moveOn(parts.held, next, BREATH),
+  held: ({ next }) => moveToCare(next),
   help({ turn, level }) {
     document.querySelector(".help-link").classList.add("help-link--near");
     if (level < 2) return;
@@ -216,6 +216,7 @@ function refresh() {
   parts.typing.hidden = !isReplyDue() || replies.has(asked);
   parts.failed.hidden = !failed || over;
   parts.composer.hidden = parts.ways.hidden = over;
+  parts["go-on"].hidden = parts.stop.hidden = over;
   parts.send.setAttribute("aria-disabled", String(!maySend()));
   stay();
 }
@@ -246,17 +247,30 @@ function isLost(focused) {
   return focused !== document.body && !focused.checkVisibility();
 }
 
-/** To the next page: soon where no one is reading, and never by itself once someone scrolls or touches the text. */
+/** Whether help, or the question that comes before it in role-play, is in sight. */
+function isOfferingHelp() {
+  return [parts.help, parts.role].some((card) => card && !card.hidden);
+}
+
+/** To the page for danger, which itself begins with the lines. */
+function moveToCare(next) {
+  parts.help.hidden = true;
+  if (parts.role) parts.role.hidden = true;
+  moveOn(parts.held, next, BREATH);
+}
+
+/** To the next page: soon where no one is reading, and never by itself beside help or once someone scrolls or touches
+ *  the text. */
 function moveOn(card, next, wait) {
   over = true;
-  parts.help.hidden = true;
   refresh();
   const go = () => location.assign(next);
   card.querySelector("[data-go]").addEventListener("click", go);
   const soon = card.querySelector("[data-soon]");
-  soon.hidden = !isFollowing();
+  const isSoon = isFollowing() && !isOfferingHelp();
+  soon.hidden = !isSoon;
   reveal(card);
-  if (!isFollowing()) return;
+  if (!isSoon) return;
   const timer = setTimeout(go, wait);
   const linger = () => {
     clearTimeout(timer);
@@ -417,6 +431,22 @@ parts.role?.addEventListener("submit", async (event) => {
   else if (event.submitter.value === "me") reveal(parts.help); // as it would be for anyone
 });
 
+// The menu lies over the message box, so it closes as soon as something else is meant
+const { more } = parts;
+
+function closeMore() {
+  const hadFocus = more.contains(document.activeElement);
+  more.open = false;
+  if (hadFocus) more.querySelector("summary").focus();
+}
+
+document.addEventListener("keydown", ({ key }) => key === "Escape" && more.open && closeMore());
+for (const kind of ["pointerdown", "focusin"]) {
+  document.addEventListener(kind, ({ target }) => {
+    if (!more.contains(target)) more.open = false;
+  });
+}
+
 // The keyboard of a phone covers the page unless the page is as high as what is left
 visualViewport?.addEventListener("resize", () => {
   if (visualViewport.scale !== 1) return; // enlarged with two fingers, not covered
@@ -431,4 +461,5 @@ window.addEventListener("pageshow", (event) => event.persisted && location.reloa
 write(sessionStorage.getItem(draft) ?? "");
 for (const { id, text } of socket.unsent) addUnsent(id, text);
 refresh();
+if (root.dataset.needsHelp !== undefined) handlers.help({ level: 2 }); // no frame tells again that a reply was withheld
 socket.connect();

@@ -118,6 +118,19 @@ def needs_check(person: Participation, event: RiskEvent) -> bool:
     return continues and event.safe_answer == SafeAnswer.SAFE and may_continue(event)
 
 
+def get_rule(person: Participation, event: RiskEvent) -> str:
+    """Return what "Yes, I am safe" leads to: "continue" at once, "check" for one more question, "wait" for the one on
+    call, or "role" where a counsellor is asked instead whether the words were the role's."""
+    continues = person.design().safety.after_safe == "continue"
+    if event.level == 4 and continues and asks_about_role(event):
+        return "role"
+    if not may_continue(event):
+        return "wait"
+    if event.suspected:
+        return "continue"
+    return "check" if continues else "wait"
+
+
 @transaction.atomic
 def pass_check(person: Participation, event: RiskEvent) -> None:
     """Let someone continue who has said twice that they are safe."""

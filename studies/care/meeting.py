@@ -48,6 +48,7 @@ class Meeting:
     asks_role: bool = False
     asks_role_again: bool = False
     needs_check: bool = False
+    rule: str = "wait"  # what "Yes, I am safe" leads to
     asks_where: bool = False
     where: str = ""
 
@@ -86,6 +87,7 @@ def get_meeting(person: Participation) -> Meeting:
         asks_role=asks_role,
         asks_role_again=asks_role and answers.has_said_role(event),
         needs_check=person.status == Status.HELD and answers.needs_check(person, event),
+        rule=answers.get_rule(person, event),
         asks_where=is_unsafe and spec.safety.ask_where,
         where=get_where(event) if is_unsafe else "",
         **common,

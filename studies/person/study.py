@@ -17,11 +17,12 @@ from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
-from studies.care.meeting import get_letters
+from studies.care.at_hand import get_lines_at_hand
+from studies.care.meeting import get_letters, get_meeting
 from studies.data import erasure
 from studies.design.spec import StudySpec
 from studies.models import Participation, Stage, Study
-from studies.models.participation import AWAITED
+from studies.models.participation import AWAITED, Status
 from studies.participation import chats, deletion, enrolment, progress, timeouts
 from studies.participation.language import CODES, instrument_language, remember_language
 from studies.participation.responses import store_reply_rating
@@ -150,7 +151,9 @@ def show(visit: Visit, page: Page) -> HttpResponse:
     far = outline(person, visit.step, visit.spec)
     if not person.is_over():
         Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now(), percent_shown=far.percent)
-    context = {"step": visit.step, "outline": far, "progress": far, **page_context(person), **page.context}
+    at_hand = SimpleLazyObject(lambda: get_lines_at_hand(person, visit.step))
+    head = {"outline": far, "progress": far, "lines_at_hand": at_hand}
+    context = {"step": visit.step, **head, **page_context(person), **page.context}
     return render(visit.request, page.template, context)
 
 
@@ -164,7 +167,12 @@ def page_context(person: Participation | None) -> dict[str, object]:
 
 def study_context(design: StudySpec) -> dict[str, object]:
     spec = hide_models(design)
-    return {"spec": spec, "study_title": spec.title[instrument_language()], "contact": spec.contact}
+    return {
+        "spec": spec,
+        "study_country": spec.country,
+        "study_title": spec.title[instrument_language()],
+        "contact": spec.contact,
+    }
 
 
 @require_POST
@@ -216,8 +224,18 @@ def country_of(person: Participation | None) -> str:
 @require_safe
 @needs_person
 def pause(request: HttpRequest, person: Participation) -> HttpResponse:
-    days = person.design().gone_after_days if person.status in AWAITED else None
-    return render(request, "studies/pause.html", {**page_context(person), "gone_after_days": days})
+    """Show how to come back, and the lines; to someone in danger the lines first. A part that is over needs no rest."""
+    if person.status in (Status.HELD, Status.STOPPED) or answers.is_unsafe(answers.get_event(person)):
+        return render(request, "studies/care/pause.html", {**page_context(person), "meeting": get_meeting(person)})
+    if person.is_over():
+        return redirect("study")
+    context = {
+        **page_context(person),
+        "step": progress.current_step(person) if person.plan else None,
+        "gone_after_days": person.design().gone_after_days if person.status in AWAITED else None,
+        "resources": resources_for(country_of(person)),
+    }
+    return render(request, "studies/pause.html", context)
 
 
 @require_http_methods(["GET", "POST"])

@@ -9,6 +9,7 @@ MODULES = (
     "studies.steps.training",
     "studies.steps.questionnaire",
     "studies.steps.aftercare",
+    "studies.steps.help_lines",
     "studies.steps.between",
     "studies.steps.stalled",
     "studies.steps.chat",

@@ -142,6 +142,7 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         **(flag_context(conversation.run, visit.language) if conversation.role_play else {}),
         "card": card_of(conversation.run) if conversation.role_play else None,
         "language": visit.language,
+        "needs_help": conversation.started_at is not None and rules.needs_help(conversation),
         "resources": lines_for(visit.participation.country or visit.spec.country, level=2, category="self"),
     }
 

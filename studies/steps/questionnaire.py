@@ -1,9 +1,6 @@
 from typing import Any
 
-from django.contrib import messages
 from django.db import transaction
-from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -16,7 +13,7 @@ from studies.participation import progress
 from studies.participation.responses import answers_of, is_rating, rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import NeedsCorrection
-from studies.steps import aftercare
+from studies.steps import aftercare, help_lines
 
 PLAIN = "studies/steps/questionnaire.html"
 
@@ -43,17 +40,19 @@ class Answer(StepKind):
         if not form.is_valid():
             raise NeedsCorrection
         self.save(visit, form)
-        if form.given_answers().get("want_support") == "yes":
-            show_the_way_to_help(visit)
         return True
 
     @transaction.atomic
     def save(self, visit: Visit, form: InstrumentForm) -> None:
         keep_form(visit, form)
-        if visit.run and has_become_worse(visit, form) and aftercare.insert(visit.participation, after=visit.step):
-            answers.record_worsening(visit.participation, visit.run)
+        support = form.given_answers().get("want_support")
+        if visit.run and has_become_worse(visit, form):
+            if aftercare.insert(visit.participation, after=visit.step):  # a page with the lines, too
+                answers.record_worsening(visit.participation, visit.run)
+        elif support == "yes":
+            help_lines.insert(visit.participation, after=visit.step)
         moved = progress.advance(visit.participation, done=visit.step)
-        if moved and form.given_answers().get("want_support") == "unsafe":
+        if moved and support == "unsafe":
             answers.say_unsafe(visit.participation, visit.run)
         if moved:
             words = written.find_words(instrument_of(visit), form.cleaned_answers())
@@ -66,13 +65,6 @@ def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:
     if visit.step.phase != "post" or visit.run is None or mood is None:
         return False
     return answers.has_become_worse(visit.participation, visit.run, int(mood), by=visit.spec.safety.worse_by)
-
-
-def show_the_way_to_help(visit: Visit) -> None:
-    """Add a link to help to the next page; the study continues."""
-    told = _("There are people you can talk with now.")
-    link = format_html('<a href="{}">{}</a>', reverse("help"), _("See who is there"))
-    messages.info(visit.request, format_html("{} {}", told, link))
 
 
 def instrument_of(visit: Visit) -> Questionnaire:

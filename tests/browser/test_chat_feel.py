@@ -27,6 +27,7 @@ UNBROKEN = {
     "Chinese": "我一直在想工作上的那次争吵晚上也睡不好，" * 20,
 }
 NARROW = {**PHONE, "viewport": {"width": 320, "height": 568}}
+SMALL = {**PHONE, "viewport": {"width": 360, "height": 640}}
 AT_400_PERCENT = {"viewport": {"width": 320, "height": 256}, "device_scale_factor": 4}  # a window of 1280 × 1024
 
 
@@ -340,3 +341,76 @@ def test_times_stand_at_what_was_stored_before(
     expect(own_states.first).to_have_text(own)
     expect(chat.page.locator(".bubble--partner .bubble__state").first).to_have_text(of_partner)
     expect(own_states.nth(1)).to_contain_text(earlier)
+
+
+@pytest.mark.parametrize("settings", [DESKTOP, PHONE, SMALL], ids=["desktop", "phone", "small"])
+def test_page_does_not_move_on_by_itself_beside_help(open_chat: Callable[..., Chat], settings: dict[str, Any]) -> None:
+    chat = open_chat(**settings)
+    chat.page.clock.install()
+    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
+    chat.line.push(frames.Help, turn=1, level=2)
+    chat.line.push(frames.StoredReply, turn=1, text="I am here.")
+    chat.line.push(frames.Pause, turn=1, next="/help/")
+    card, moving = chat.page.locator('[data-part="help"]'), chat.page.locator('[data-part="pause"]')
+    expect(moving.locator("[data-go]")).to_be_in_viewport(ratio=1)
+    expect(card.locator('a[href="tel:988"]')).to_be_in_viewport(ratio=1)
+    expect(card.locator('form[action="/study/unsafe/"] button')).to_be_in_viewport(ratio=1)
+    expect(card.locator('[data-part="go-on"]')).to_be_hidden()  # there is nothing to write in now
+    expect(moving.locator("[data-soon]")).to_be_hidden()
+    chat.page.clock.fast_forward(60_000)
+    expect(card).to_be_visible()
+    with chat.page.expect_navigation():
+        moving.locator("[data-go]").click()
+    assert chat.page.url.endswith("/help/")
+
+
+def test_end_of_a_conversation_leaves_help_in_sight(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**PHONE)
+    chat.page.clock.install()
+    chat.fill(1)
+    chat.line.push(frames.Help, turn=1, level=3)  # the reply was withheld, and ends the conversation
+    chat.line.push(frames.Closed, next="/help/")
+    expect(chat.page.locator('[data-part="closed"] [data-go]')).to_be_in_viewport(ratio=1)
+    chat.page.clock.fast_forward(60_000)
+    expect(chat.page.locator('[data-part="help"] a[href="tel:988"]')).to_be_in_viewport(ratio=1)
+
+
+def test_page_still_moves_on_to_the_page_for_danger(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**PHONE)
+    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="I want to kill myself")
+    with chat.page.expect_navigation():
+        chat.line.push(frames.Help, turn=1, level=3)
+        chat.line.push(frames.Held, turn=1, next="/help/")
+    assert chat.page.url.endswith("/help/")
+
+
+@pytest.mark.parametrize("settings", [DESKTOP, PHONE, NARROW], ids=["desktop", "phone", "narrow"])
+def test_card_with_help_has_all_ways(open_chat: Callable[..., Chat], settings: dict[str, Any]) -> None:
+    chat = open_chat(**settings)
+    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
+    chat.line.push(frames.Help, turn=1, level=2)
+    card = chat.page.locator('[data-part="help"]')
+    for name in ("Continue writing", "I do not feel safe", "Stop"):
+        expect(card.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+    expect(card.get_by_role("link", name="Pause")).to_be_in_viewport(ratio=1)
+    expect(card.locator('a[href="tel:988"]')).to_be_in_viewport(ratio=1)
+
+
+def test_menu_closes_by_escape_and_by_what_is_done_elsewhere(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**PHONE)
+    summary, menu = chat.page.locator(".chat-more summary"), chat.page.locator(".chat-more__list")
+    summary.click()
+    expect(menu).to_be_visible()
+    chat.page.keyboard.press("Tab")
+    chat.page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(summary).to_be_focused()
+    summary.click()
+    chat.log.click(position={"x": 20, "y": 20})
+    expect(menu).to_be_hidden()
+    summary.click()
+    chat.text.focus()
+    expect(menu).to_be_hidden()
+    summary.click()
+    summary.click()
+    expect(menu).to_be_hidden()

@@ -63,7 +63,7 @@ def test_page_says_what_is_stored_and_offers_to_read_download_and_stop(study):
 def test_every_page_of_a_person_leads_to_it(study):
     client = browser_of(somebody(study))
     for address in ("/study/", "/pause/", "/leave/", "/help/", "/study/ask/"):
-        assert f'href="{PAGE}"' in client.get(address).content.decode(), address
+        assert f'href="{PAGE}"' in client.get(address, follow=True).content.decode(), address
 
 
 def test_page_to_read_has_the_words_and_answers_in_words(study):

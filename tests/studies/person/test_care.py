@@ -280,6 +280,78 @@ def test_buttons_are_posted(path):
     assert person.client.get(f"/study/{path}/").status_code == 405
 
 
+RULE_WORDS = {
+    "continue": "If you answer that you are safe, the conversation continues at once.",
+    "check": "If you answer that you are safe, we ask one more question, and then the conversation can continue.",
+    "wait": "reads your last messages and decides with care whether the conversation continues.",
+}
+
+
+@pytest.mark.parametrize(
+    ("after_safe", "suspected", "rule"),
+    [
+        ("wait", False, "wait"),
+        ("wait", True, "continue"),
+        ("continue", False, "check"),
+        ("continue", True, "continue"),
+    ],
+)
+def test_page_says_beforehand_what_an_answer_leads_to(after_safe, suspected, rule):
+    person = someone(after_safe=after_safe)
+    person.say(GRAVE)
+    RiskEvent.objects.update(suspected=suspected)
+    page = look(person)
+    assert [name for name, words in RULE_WORDS.items() if words in page] == [rule]
+    assert "will you be safe for the rest of the day?" in answer(person, "safe") or rule != "check"
+    assert (person.step.kind == "chat") == (rule == "continue")
+
+
+def test_counsellor_reads_what_their_word_leads_to_at_level_4():
+    factories.study("cared", safety=RULES.validate_python({"after_safe": "continue"}))
+    person = Person("cared", track="counsellor")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say(GRAVER)
+    words = "If you answer twice that the words were only part of the role, the conversation continues."
+    assert words in look(person)
+
+
+@pytest.mark.parametrize(
+    ("said", "true", "first"),
+    [
+        (GRAVE, "The conversation waits, and no AI program answers now.", "tel:988"),
+        (GRAVER, "The study has ended for you, so there is nothing left to do in it.", "tel:911"),
+    ],
+)
+def test_rest_begins_with_the_lines_and_says_only_what_is_true(said, true, first):
+    person = someone()
+    person.say(said)
+    record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="I will call you at six.")
+    page = person.client.get("/pause/").content.decode()
+    assert lines(page)[0] == first
+    assert page.index(first) < page.index("I will call you at six.") < page.index(true)
+    assert "<details" not in page
+    assert "still on its way" not in page
+    assert 'href="/study/care/"' in page
+    assert person.client.get("/study/care/").status_code == 302
+
+
+def test_rest_of_whom_no_danger_has_met_has_the_lines_below():
+    person = someone()
+    page = person.client.get("/pause/").content.decode()
+    assert page.index("A reply that is still on its way") < page.index('href="tel:988"')
+    person.converse()
+    assert "A reply that is still on its way" not in person.client.get("/pause/").content.decode()
+
+
+def test_whose_part_is_over_has_nothing_to_pause():
+    person = someone()
+    person.client.post("/leave/", {"choice": "keep"})
+    assert person.client.get("/pause/").url == "/study/"
+    person.client.post("/study/unsafe/")
+    assert lines(person.client.get("/pause/").content.decode())[0] == "tel:911"
+
+
 # "I do not feel safe"
 
 
@@ -343,6 +415,75 @@ def test_card_of_the_chat_holds_the_whole_list():
     assert 'href="tel:988"' in card
     assert 'href="tel:911"' in card
     assert 'action="/study/unsafe/"' in card
+
+
+# The lines after a sign, on the page that comes next
+
+
+def say_until_rating(person: Person, *words: str) -> str:
+    """Say these words in the last turns before a checkpoint; return the page of the rating."""
+    while (here := person.conversation()).answered_turns() < here.pause_after[0] - len(words):
+        person.say()
+    for said in words:
+        person.say(said)
+    return look(person)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [(["I just want to disappear"], True), (["I just want to disappear", "It has passed"], False), (["Hello"], False)],
+)
+def test_checkpoint_keeps_the_lines_that_its_last_turn_called_for(words, shown):
+    page = say_until_rating(someone(), *words)
+    assert 'name="checkpoint"' in page
+    assert ('href="tel:988"' in page) == shown
+
+
+def test_checkpoint_keeps_the_lines_where_the_reply_was_withheld():
+    person = someone()
+    say_until_rating(person, "Hello")
+    RiskEvent.objects.create(conversation=person.conversation(), turn=Turn.objects.count(), source="reply", level=2)
+    assert 'href="tel:988"' in look(person)
+
+
+def test_open_conversation_tells_its_page_that_a_reply_was_withheld():
+    person = someone()
+    person.say()
+    assert "data-needs-help" not in look(person)
+    RiskEvent.objects.create(conversation=person.conversation(), turn=1, source="reply", level=2)
+    assert "data-needs-help" in look(person)
+    assert "at-hand" not in look(person)
+
+
+def test_first_page_after_a_conversation_keeps_the_lines_and_the_next_one_not():
+    person = someone()
+    person.say("I just want to disappear")
+    chat.end(person.conversation().pk, early=True)
+    assert 'href="tel:988"' in look(person)
+    assert person.step.kind != "chat"
+    person.send(person.answers())
+    assert 'href="tel:988"' not in look(person)
+
+
+# "Yes, show me"
+
+
+@pytest.mark.parametrize("phase", ["pre", "post"])
+def test_who_asks_where_to_talk_to_a_person_sees_the_lines_at_once(phase):
+    factories.study("cared")
+    person = Person("cared")
+    while person.step.instrument != "emotion_checkin" or person.step.phase != phase:
+        person.converse() if person.step.kind == "chat" else person.send(person.answers())
+    asked, chosen = person.step, {**person.answers(), "want_support": "yes"}
+    for _ in range(2):  # a double click
+        person.send(chosen, step=asked)
+    page = look(person)
+    assert person.step.key == f"{asked.key}.help_lines"
+    assert lines(page)[0] == "tel:988"
+    assert page.index('href="tel:911"') < page.index("Continue with the study")
+    person.send({})
+    assert person.step.kind != "help_lines"
+    assert 'href="tel:988"' not in look(person) or person.step.kind == "chat"
 
 
 # Much worse after than before

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from dialogue.models import Conversation, RiskEvent, Turn
 from studies.models import Arm, ArmRun, Consent, Participation, Response, Submission
 from studies.models.participation import Status
-from studies.participation import progress
+from studies.participation import enrolment, progress
 from tests import factories
 from tests.answers import AFTER, ELIGIBLE, MOOD, middle, right_answers
 from tests.people import Person
@@ -388,6 +388,27 @@ def test_help_lists_countries_in_the_order_of_the_language_and_the_study_s_own_f
     chinese = client.get("/help/", headers={"accept-language": "zh-hans"})
     assert listed(chinese) == ["IE", "AU", "CA", "US", "EU", "GB", "CN", "TW", "HK", "ZZ"]
     assert listed(Person().client.get("/help/"))[:3] == ["US", "AU", "CA"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [("GB", "GB"), ("AU", "AU"), ("EU", "EU"), ("DE", "EU"), ("BR", "ZZ"), ("ZZ", "ZZ"), ("", "ZZ")],
+)
+def test_help_names_the_country_whose_lines_it_shows(asked, shown, client):
+    page = client.get("/help/", {"country": asked}).content.decode()
+    assert re.findall(r'value="(\w\w)"\s+selected', page) == [shown]
+
+
+def test_help_is_of_the_study_s_country_before_the_person_has_said_theirs(client):
+    study = factories.study("british", country="GB", open_enrolment=True)
+    _row, token = enrolment.invite(study, track="participant")
+    for address in (f"/j/{token}/", "/open/british/"):
+        link = re.search(r'class="help-link"\s+href="([^"]+)"', client.get(address).content.decode())
+        assert link[1] == "/help/?country=GB"
+        assert 'href="tel:116123"' in client.get(link[1]).content.decode()
+    person = Person("british")
+    assert re.search(r'class="help-link"\s+href="/help/"', person.page().content.decode())
+    assert re.findall(r'value="(\w\w)"\s+selected', person.client.get("/help/").content.decode()) == ["GB"]
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,10 @@ class Actor(NamedTuple):
     request: str = ""
 
 
+SERVER = Actor()  # it acts where no one else does, and has no name
+
 # Asked when an entry is written: only then the API knows whose token it was.
-_find_actor: ContextVar[Callable[[], Actor]] = ContextVar("find_actor", default=Actor)
+_find_actor: ContextVar[Callable[[], Actor]] = ContextVar("find_actor", default=lambda: SERVER)
 
 
 def get_actor() -> Actor:
@@ -48,8 +50,13 @@ def actor_of_request(request: HttpRequest, number: str) -> Actor:
     return Actor(account, name, match.view_name if match else "", number)
 
 
-def actor_of_command(name: str) -> Actor:
-    """Return the account that started the command on a page, or whoever runs it on this computer."""
+def actor_of_command(name: str, within: Actor = SERVER) -> Actor:
+    """Return the account that started the command on a page, or whoever runs it on this computer.
+
+    `within`: who acted when the command was called; one that a request calls is the act of the request's account.
+    """
+    if within.account is not None:
+        return within._replace(source=name)
     number = os.environ.get(TASK_VARIABLE)
     task = Task.objects.select_related("started_by").filter(pk=number).first() if number else None
     if task and task.started_by:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.db import transaction
 
 from studies.access.logged import COMMAND_LINES, LoggedCommand
-from studies.audit.acting import acting, actor_of_command
+from studies.audit.acting import acting, actor_of_command, get_actor
 from studies.audit.chain import INSTALLATION, record
 from studies.audit.changes import noticing
 
@@ -16,10 +16,10 @@ Summary = dict[str, Any]
 
 
 def run_recorded(name: str, work: Callable[..., Summary], options: Summary) -> Summary:
-    """Do the work of a command and write it down; one that refuses its input has done nothing."""
-    with acting(partial(actor_of_command, name)):
+    """Do the work of a command and write it down; one that refuses its input, or only estimates, has done nothing."""
+    with acting(partial(actor_of_command, name, within=get_actor())):
         line = COMMAND_LINES.get(name)
-        if line is None:
+        if line is None or options.get("estimate"):
             return work(**options)
         return run_together(line, work, options) if line.together else run_long(line, work, options)
 

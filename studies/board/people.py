@@ -154,11 +154,18 @@ def person_context(person: Participation, *, with_safety: bool) -> dict[str, obj
         "has_link": board_acts.may_have_link(person),
         **timeout_context(person),
         "outcome": labels.word(labels.OUTCOMES, person.outcome.get("kind", "")),
+        "reasons": reasons_of(person, "reasons"),
+        "flags": reasons_of(person, "flags"),
         "timeline": timeline(person),
         "consents": person.consents.order_by("signed_at"),
         "runs": list(runs_of(person)),
         "safety": safety_answers(person) if with_safety else [],
     }
+
+
+def reasons_of(person: Participation, kind: str) -> list[tuple[str, str]]:
+    """Return the reasons or flags of the screening, each in words and as the screening file names it."""
+    return [(labels.word(labels.REASONS, key), key) for key in person.outcome.get(kind, ())]
 
 
 def timeout_context(person: Participation) -> dict[str, object]:
@@ -246,11 +253,14 @@ def moments_of_run(run: ArmRun) -> list[Moment]:
 
 
 def safety_answers(person: Participation) -> list[tuple[str, str]]:
-    """Return the answers to the screening's questions about safety, as question and answer in the page's language."""
+    """Return the answers to the screening's questions about safety, and what the person wrote in it, as question and
+    answer in the page's language. In a text they may have said more about the same."""
     screening = load("screening")
     given = answers_with_declined(person, "screening")
     language = instrument_language()
-    asked = [screening.item(key) for key in safety_questions(screening.raw["rules"]) if key in given]
+    texts = [item.key for item in screening.items if item.type == "text"]
+    keys = dict.fromkeys([*safety_questions(screening.raw["rules"]), *texts])
+    asked = [screening.item(key) for key in keys if key in given]
     return [(item.text[language], item.words_of(given[item.key], language)) for item in asked]
 
 

@@ -9,14 +9,21 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, QuerySet, Subquery, When
 from django.utils import timezone
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy
 
 from dialogue import chat
 from dialogue.compiled import Compiled
 from dialogue.models import RiskEvent, Turn
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
+from studies.care.sign_words import (
+    ShownAct,
+    Words,
+    describe_release,
+    describe_shown,
+    describe_standing,
+    found_by,
+    show_act,
+)
 from studies.models import Alarm, Participation, SafetyAct, Study
 from studies.participation import counts
 
@@ -26,7 +33,10 @@ AFTER = 2
 
 
 class State(NamedTuple):
-    """The state that the desk's page watches: it is loaded anew when one of these values changes."""
+    """The state that the desk's page watches: it is loaded anew when one of these values changes.
+
+    `open` and `unacknowledged` are of real people alone.
+    """
 
     open: int
     unacknowledged: int
@@ -37,7 +47,7 @@ class State(NamedTuple):
 def get_state(study: Study) -> State:
     """Return what has changed whenever a row of the desk has. Three queries."""
     events = counts.risks_of(study)
-    open_events = counts.open_risks(study)
+    open_events = counts.open_risks_of_people(study)
     return State(
         open=open_events.count(),
         unacknowledged=_with_acknowledgement(open_events).filter(acknowledged=None).count(),
@@ -47,9 +57,12 @@ def get_state(study: Study) -> State:
 
 
 def get_open_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
-    """Return the events that wait, unacknowledged first, the oldest first; `acknowledged` is a time or None."""
+    """Return the events that wait: real people's before test data, unacknowledged first, the oldest first.
+
+    `acknowledged` is a time or None.
+    """
     events = _with_acknowledgement(counts.open_risks(study, test=test)).select_related("conversation")
-    return events.order_by(F("acknowledged").asc(nulls_first=True), "created_at", "pk")
+    return events.order_by("is_test", F("acknowledged").asc(nulls_first=True), "created_at", "pk")
 
 
 def get_settled_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
@@ -71,25 +84,6 @@ def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
     )
 
 
-# What an act of kind "answered" or "reviewed" keeps, in words.
-ANSWER_WORDS = {
-    **dict(RiskEvent.SafeAnswer.choices),
-    "role": gettext_lazy("The words were part of the role"),
-    "me": gettext_lazy("The words were their own"),
-    "continues": gettext_lazy("Safe for today, and continues"),
-    "follow_up": gettext_lazy("Would like someone to write"),
-    "real": gettext_lazy("Grave danger"),
-    "false alarm": gettext_lazy("False alarm"),
-}
-
-
-class ShownAct(NamedTuple):
-    """An act with its text as the desk shows it."""
-
-    act: SafetyAct
-    text: str | Promise
-
-
 @dataclass(frozen=True)
 class Sign:
     """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased."""
@@ -102,7 +96,19 @@ class Sign:
     acknowledged: datetime | None
 
     def is_open(self) -> bool:
-        return self.event.level >= 3 and self.event.released_at is None
+        return self.event.released_at is None and (self.event.level >= 3 or bool(self.alarms))
+
+    def found_by(self) -> list[Words]:
+        return found_by(self.event)
+
+    def shown(self) -> str:
+        return describe_shown(self.event)
+
+    def standing(self) -> str:
+        return describe_standing(self.event, self.person)
+
+    def release_words(self) -> str:
+        return " ".join(describe_release(self.event, self.person))
 
     def can_be_ended(self) -> bool:
         return self.person is not None and not self.person.is_over()
@@ -118,15 +124,10 @@ def get_sign(event: RiskEvent) -> Sign:
         event=event,
         person=Participation.objects.filter(code=event.subject).first() if event.subject else None,
         turns=_turns_around(event),
-        acts=[_show_act(act) for act in event.acts.select_related("by")],
+        acts=[show_act(act, event) for act in event.acts.select_related("by")],
         alarms=list(event.alarms.all()),
         acknowledged=acknowledged,
     )
-
-
-def _show_act(act: SafetyAct) -> ShownAct:
-    is_code = act.kind in (Kind.ANSWERED, Kind.REVIEWED)
-    return ShownAct(act, ANSWER_WORDS.get(act.text, act.text) if is_code else act.text)
 
 
 def _turns_around(event: RiskEvent) -> list[Turn]:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from dialogue.models import RiskEvent
 from studies.access.table import Act
 from studies.care import desk, stopping_rules
+from studies.care.sign_words import found_by
 from studies.models import Study
 from studies.participation import counts
 from studies.workbench.access import navigation, show, study_page
@@ -22,15 +23,15 @@ LONGEST_TEXT = 4000  # characters of a message, a reason or a note
 @require_GET
 @study_page
 def risks(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the desk: open events, unacknowledged first, and all others below."""
+    """Show the desk: open events, real people's first, and all others below."""
     test = request.GET.get("test", "")
     page = page_of(desk.get_settled_events(study, test=test), request)
     context = {
         "test": test,
         "state": desk.get_state(study),
-        "open_events": list(desk.get_open_events(study, test=test)),
+        "waiting": [(event, found_by(event)) for event in desk.get_open_events(study, test=test)],
         "page": page,
-        "risks": page,
+        "risks": [(event, found_by(event)) for event in page],
         "is_safety_officer": request.access.may(Act.SEE_ALL_SAFETY),
         **paging(page, request),
     }

@@ -19,7 +19,9 @@ TEXT_LIMIT = 2000  # characters of an open answer whose file sets no limit of it
 INTERVIEW_LIMIT = 5000  # of an answer to an interview's question
 PAIRWISE = "pairwise"  # the kind whose questions compare two things that stand side by side
 BESIDE_EACH_OTHER = ("first", "tie", "second")  # what each of them can be answered with
-INSTRUCTED_KINDS = ("questionnaire", "rating_scale")
+RATING_SCALE = "rating_scale"  # the kind whose answers are ratings
+WITHOUT_NUMBERS = ("text", "single", "country")  # types of items whose answer is no number
+INSTRUCTED_KINDS = ("questionnaire", RATING_SCALE)
 # Their answers are told to models, asked of each partner, or given beside a reply where there is room for one item.
 NEVER_INSTRUCTED = ("profile", "blinding", "reply_rating")
 OVERALL: Text = {"en": "Overall", "zh": "总体"}
@@ -86,6 +88,13 @@ def instructed_items() -> dict[tuple[str, str], str | int]:
         for item in load(id).items
         if item.instructed is not None
     }
+
+
+def unscored_items() -> dict[str, list[str]]:
+    """Return the items of rating forms that are answered in words or by a choice, by instrument."""
+    forms = (load(id) for id in instrument_ids() if load(id).kind == RATING_SCALE)
+    found = {form.id: [item.key for item in form.items if item.type in WITHOUT_NUMBERS] for form in forms}
+    return {id: keys for id, keys in found.items() if keys}
 
 
 def read_object(path: Path) -> Mapping[str, Any]:

@@ -195,6 +195,11 @@ def open_risks(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
     return risks_of(study, test=test).filter(Q(level__gte=3) | alarmed, released_at=None)
 
 
+def open_risks_of_people(study: Study) -> QuerySet[RiskEvent]:
+    """Return those of them that are about a real person: no rehearsal, and no simulated seeker."""
+    return open_risks(study).filter(is_test=False)
+
+
 def status_label(status: str) -> str:
     return {
         Status.INVITED: _("Invited"),

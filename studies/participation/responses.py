@@ -15,15 +15,14 @@ from dialogue.compiled import insert_numbered, insert_plain
 from dialogue.incoming import MOST_TURNS, int_from
 from studies.design.plan import Step
 from studies.instruments.definitions import DECLINED, Questionnaire
-from studies.instruments.forms import AnswerValue, form_for
-from studies.instruments.loading import instructed_items, load
+from studies.instruments.forms import COMMENT, AnswerValue, form_for
+from studies.instruments.loading import RATING_SCALE, instructed_items, load, unscored_items
 from studies.models import Answer, ArmRun, Participation, Rater, Response
 from studies.models.response import RaterKind
 
 RESPONSE_COLUMNS = ("rater_id", "run_id", "instrument", "moment", "turn", "replicate", "version", "language",
                     "is_rating", "first_turn", "last_turn", "role", "prompt", "submitted_at")  # fmt: skip
 ANSWER_COLUMNS = ("response_id", "item", "value", "text", "missing_reason", "seconds", "reason")
-RATING_KINDS = ("rating_scale",)
 RATER_KINDS = {"participant": RaterKind.SEEKER, "counsellor": RaterKind.EXPERT, "reviewer": RaterKind.REVIEWER}
 
 
@@ -40,13 +39,19 @@ def rater_for(participation: Participation) -> Rater:
 
 def is_rating(questionnaire: Questionnaire) -> bool:
     """Return whether answers go to ratings.csv; all others go to answers.csv."""
-    return questionnaire.kind in RATING_KINDS
+    return questionnaire.kind == RATING_SCALE
 
 
 def answers_to_instructed_items() -> Q:
     """Return the filter for answers to attention checks, which are no scores on any form."""
     of_items = (Q(response__instrument=instrument, item=item) for instrument, item in instructed_items())
     return reduce(or_, of_items, Q(pk__in=()))
+
+
+def answers_without_a_scale() -> Q:
+    """Return the filter for what raters wrote, or left open, where a rating form asks for words: no scores either."""
+    of_items = (Q(response__instrument=instrument, item__in=items) for instrument, items in unscored_items().items())
+    return Q(value__isnull=True) & reduce(or_, of_items, Q(item=COMMENT))
 
 
 def store_response(

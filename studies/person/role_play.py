@@ -80,6 +80,7 @@ def step_out(request: HttpRequest, person: Participation) -> HttpResponse:
     context = {
         **page_context(person),
         "resources": resources_for(country_of(person)),
+        "is_test": person.is_test,
         "may_skip": run.conversation.answered_turns() == 0,
     }
     return render(request, "studies/step_out.html", context)

@@ -44,6 +44,24 @@ OUTCOMES: Words = {  # of the screening
     "exclude_with_care": gettext_lazy("not eligible, for safety"),
     "review_by_person": gettext_lazy("needs a person's decision"),
 }
+REASONS: Words = {  # of the screening's outcome, and its flags
+    "safety": gettext_lazy("in danger now or lately"),
+    "safety_unknown": gettext_lazy("did not answer a question about safety"),
+    "unstable": gettext_lazy("a serious crisis of mental health in the last six months"),
+    "unstable_unknown": gettext_lazy("did not answer the question about a serious crisis"),
+    "treatment_changing": gettext_lazy("treatment has just begun or is changing, or is not told"),
+    "not_experienced": gettext_lazy("too little experience as a counsellor"),
+    "underage": gettext_lazy("under age"),
+    "no_llm_experience": gettext_lazy("has never used AI chat programs"),
+    "no_issue": gettext_lazy("nothing to talk about"),
+    "issue_too_heavy": gettext_lazy("the trouble is too heavy to talk about several times"),
+    "language": gettext_lazy("not fluent enough in the language"),
+    "not_available": gettext_lazy("has no time or no private place"),
+    "conflict_or_repeat": gettext_lazy("has taken part before, or works with the team"),
+    "no_support_person": gettext_lazy("no one to call if upset"),
+    "no_supervision": gettext_lazy("no supervision at present"),
+    "role_play_uncomfortable": gettext_lazy("not comfortable in a role"),
+}
 SELECTIONS: Words = {
     "auto": gettext_lazy("by the screening alone"),
     "manual": gettext_lazy("by hand, after the screening"),

@@ -48,7 +48,7 @@ PAGES = (
     Page("run", "research-study", _("Board")),
     Page("run", "research-people", _("People")),
     Page("run", "research-applicants", _("Applicants"), feature=MANUAL),
-    Page("run", "research-risks", _("Safety desk"), count=lambda study: counts.open_risks(study).count()),
+    Page("run", "research-risks", _("Safety desk"), count=lambda study: counts.open_risks_of_people(study).count()),
     Page("run", "research-interviews", _("Interviews"), feature=INTERVIEW),
     Page("read", "research-conversations", _("Conversations")),
     Page("rate", "research-reviews", _("Reviews")),

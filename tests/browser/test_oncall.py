@@ -74,6 +74,20 @@ def open_desk(browser: Browser, server: Server, study: str) -> Page:
     return page
 
 
+def assert_row_fits(desk: Page, *, width: int) -> None:
+    """Every cell of what waits is in view on a phone, and says what it is."""
+    desk.set_viewport_size({"width": width, "height": 844})
+    cells = desk.locator("[data-live] tbody tr").first.locator("td")
+    assert cells.count() == 6
+    for cell in cells.all():
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
+        assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") != "none"
+
+
 def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
     browser: Browser, watched: Server, box: Box
 ) -> None:
@@ -96,6 +110,7 @@ def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
     ann.get_by_role("button", name="I will take care of this").click()
     expect(ann.get_by_role("status")).to_contain_text("Acknowledged by Ann")
     expect(desk.locator("tr.row--attention")).to_have_count(0, timeout=PATIENCE)
+    assert_row_fits(desk, width=390)
     expect(desk).not_to_have_title(re.compile(r"^\("))
 
     person.clock.fast_forward(20_000)

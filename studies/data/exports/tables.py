@@ -50,13 +50,12 @@ from studies.data.exports.role_plays import ROLE_PLAYS
 from studies.data.exports.seeker_faults import SEEKER_FAULTS, faults
 from studies.data.exports.unanswered import build_unanswered_rows, count_unanswered
 from studies.instruments.definitions import Questionnaire
-from studies.instruments.forms import COMMENT
 from studies.instruments.loading import instrument_ids, load
 from studies.instruments.scoring import ScaleScore, score
 from studies.models import Answer, Consent, Participation, Response, SelectionScore, Study
 from studies.models.participation import Status
 from studies.models.response import RaterKind
-from studies.participation.responses import answers_to_instructed_items
+from studies.participation.responses import answers_to_instructed_items, answers_without_a_scale
 from studies.simulation.planning import KIND as SIMULATION
 
 CONDITIONS = ("average", "worst_case")
@@ -546,7 +545,7 @@ RATINGS = (
 
 def is_rating_answer() -> Q:
     of_a_conversation = Q(response__is_rating=True, response__run__isnull=False)
-    return of_a_conversation & ~Q(item=COMMENT, value__isnull=True) & ~answers_to_instructed_items()
+    return of_a_conversation & ~answers_without_a_scale() & ~answers_to_instructed_items()
 
 
 def ratings(study: Study, only: Filter) -> Rows:
@@ -575,10 +574,12 @@ ANSWERS = (
         "response__instrument",
     ),
     text("version", "of the instrument", "response__version"),
-    text("item", "the item's key; comment is the closing remark to a rating"),
+    text(
+        "item", "the item's key, also of an open question of a rating form; comment is the closing remark to a rating"
+    ),
     text(
         "moment",
-        "before or after a conversation, or that of the rating it comments on; final of the guesses which arm it was",
+        "before or after a conversation, or that of the rating whose form asked; final of the guesses which arm it was",
         "response__moment",
         ("pre", "post", *MOMENTS),
     ),
@@ -589,7 +590,7 @@ ANSWERS = (
     SECONDS,
     integer(
         "turn",
-        "of a remark or an instructed item beside a rating: that of the rating",
+        "of a remark, an open question or an instructed item of a rating form: that of the rating",
         get_rated_turn("response__"),
         "turns",
     ),

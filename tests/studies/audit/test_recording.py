@@ -12,13 +12,14 @@ from django.db import DatabaseError
 from django.test import Client
 
 from studies.audit import recording
-from studies.audit.acting import actor_of_command
+from studies.audit.acting import Actor, acting, actor_of_command
 from studies.audit.chain import check_chain
 from studies.connections.tokens import create_token
 from studies.data.erasure import erase
 from studies.data.retention import forget
 from studies.models import AdverseEvent, ApiToken, ArmRun, AuditEntry, Participation, Study, StudyDraft, Task
 from studies.participation.board_acts import set_paused
+from studies.workbench.asking_first import ask_first
 from studies.workbench.tasks import TASK_VARIABLE
 from tests import factories
 
@@ -332,6 +333,24 @@ def test_work_that_a_page_started_is_that_of_its_account(study, monkeypatch):
     task = Task.objects.create(study=study, command="judge", started_by=eve)
     monkeypatch.setenv(TASK_VARIABLE, str(task.pk))
     assert actor_of_command("judge") == (eve.pk, "eve", "judge", "")
+
+
+def test_an_estimate_on_a_page_has_started_nothing(desk, study):
+    bots = ["--track", "participant", "--count", "1"]
+    address = ask_first(study, "run_bots", bots, back="research-life")["Location"]
+    response = desk.get(address)
+    assert response.status_code == 200
+    assert response.context["quote"].refusals == []
+    command("run_bots", "demo", *bots, "--estimate")
+    assert entries() == []
+
+
+def test_a_command_that_a_request_calls_is_the_act_of_its_account(study, at_the_shell):
+    ada = Actor(7, "ada", "research-people", "f00d")
+    with acting(lambda: ada):
+        command("pause_study", "demo")
+    entry = AuditEntry.objects.get()
+    assert (entry.account, entry.by_name, entry.source, entry.request) == (7, "ada", "pause_study", "f00d")
 
 
 def test_a_command_that_breaks_has_been_started(study, monkeypatch):

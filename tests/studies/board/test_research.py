@@ -19,6 +19,7 @@ from studies.instruments.loading import load
 from studies.models import Alarm, Participation, Task
 from studies.participation.responses import rater_for, store_response
 from studies.participation.step_kinds import KINDS
+from studies.workbench import labels
 from studies.workbench.labels import ORDERS, SELECTIONS, TOPICS
 from tests import factories
 
@@ -379,15 +380,35 @@ def test_people_tell_the_step_and_the_arms_done(desk, study):
 def test_person_keeps_answers_about_safety_behind_a_door(desk, study):
     person = in_review(study, outcome={"kind": "review_by_person", "reasons": ["safety_unknown"], "flags": []})
     declined = AnswerValue("suicidal_2w", missing_reason="prefer_not")  # as the form reads it
-    store_response(rater_for(person), load("screening"), [declined, AnswerValue("treatment", text="no")])
+    wrote = AnswerValue("issue_text", text="I do not want to wake up any more.")
+    store_response(rater_for(person), load("screening"), [wrote, declined, AnswerValue("treatment", text="no")])
 
     page = desk.get(address("person", person.code))
 
-    assert [answer for _question, answer in page.context["safety"]] == ["Prefer not to say"]
+    assert [answer for _question, answer in page.context["safety"]] == ["Prefer not to say", wrote.text]
     details = page.content.decode().split("<details>")[1].split("</details>")[0]
     assert "for the person on call only" in details
     assert "Prefer not to say" in details
     assert page.content.decode().count("Prefer not to say") == 1
+
+
+def test_reasons_of_the_screening_are_told_in_words(desk, study):
+    reasons = ["safety_unknown", "of our own"]
+    person = in_review(study, outcome={"kind": "review_by_person", "reasons": reasons, "flags": ["no_support_person"]})
+
+    page = desk.get(address("person", person.code))
+
+    assert page.context["reasons"] == [
+        ("did not answer a question about safety", "safety_unknown"),
+        ("of our own", "of our own"),
+    ]
+    assert page.context["flags"] == [("no one to call if upset", "no_support_person")]
+    assert "did not answer a question about safety" in page.content.decode()
+
+
+def test_every_reason_of_the_screening_has_words():
+    rules = load("screening").raw["rules"]
+    assert {rule["reason"] for rule in rules if rule["outcome"] != "ask_again"} == set(labels.REASONS)
 
 
 def test_safety_questions_are_those_whose_answer_is_followed_by_help():

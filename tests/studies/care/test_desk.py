@@ -6,11 +6,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from dialogue import chat
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
+from dialogue.safety.categories import PAGE_CATEGORIES
+from dialogue.safety.patterns import LANGUAGES, load_patterns
+from dialogue.safety.second_line import HARMS
 from studies.care import desk as rules
 from studies.care.acts import record_act
-from studies.models import Participation, Study
+from studies.care.answers import answer_safe, let_continue, pass_check
+from studies.care.sign_words import CATEGORIES
+from studies.models import Alarm, Participation, Study
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -46,9 +52,21 @@ def test_unacknowledged_stand_first_the_oldest_first_and_all_others_below(desk, 
 
     shown = desk.get(BASE).context
 
-    assert [event.pk for event in shown["open_events"]] == [first.pk, second.pk, seen.pk]
-    assert [event.pk for event in shown["risks"]] == [done.pk, low.pk]
+    assert [event.pk for event, _found in shown["waiting"]] == [first.pk, second.pk, seen.pk]
+    assert [event.pk for event, _found in shown["risks"]] == [done.pk, low.pk]
     assert shown["state"][:2] == (3, 2)
+
+
+def test_real_people_stand_before_test_data_and_are_counted_alone(desk, study):
+    rehearsed, grave, real = sign(study, level=4, is_test=True), sign(study), sign(study, level=4)
+    rules.acknowledge(grave, by=User.objects.get(username="ada"))
+
+    shown = desk.get(BASE)
+
+    assert [event.pk for event, _found in shown.context["waiting"]] == [real.pk, grave.pk, rehearsed.pk]
+    assert shown.context["state"][:2] == (2, 1)
+    pages = [page for group in shown.context["navigation"] for page in group["pages"]]
+    assert [page["count"] for page in pages if page["url"] == BASE] == [2]
 
 
 def test_desk_without_any_sign_says_so(desk, study):
@@ -103,6 +121,92 @@ def test_answers_and_reviews_are_told_in_words(desk, study):
     assert "Would like someone to write" in page
     assert "False alarm" in page
     assert ">role<" in page  # a colleague's own word stays as it is
+
+
+def done(desk, event: RiskEvent) -> list[tuple[str, str]]:
+    shown = desk.get(f"{BASE}{event.pk}/").context["sign"].acts
+    return [(str(kind), str(text)) for _act, kind, text in shown]
+
+
+def test_only_an_answer_that_was_given_is_told_as_one(desk, study):
+    suspected, asked = sign_in_talk(study, suspected=True), sign_in_talk(study)
+    for event in (suspected, asked):
+        answer_safe(person_of(event), event, "safe")
+        event.refresh_from_db()
+        pass_check(person_of(event), event)
+
+    said = ("Answer of the person", "Yes, I am safe")
+    at_once = ("Continued", "At once after “Yes, I am safe”, since the sign was only suspected")
+    assert done(desk, suspected) == [said, at_once]
+    assert done(desk, asked) == [said]  # the study does not let them
+    let_continue(person_of(asked), asked)
+    assert done(desk, asked) == [said, ("Answer of the person", "Safe for today, and continues")]
+
+
+HOLDS = "Releasing lets the person continue."
+CONFIRMS = "Releasing confirms that someone has taken care of this."
+
+
+def test_release_says_what_it_would_do(desk, study):
+    held = sign_in_talk(study)
+    continued = sign_in_talk(study, status="active", continued_at=timezone.now())
+    chat.release(continued.conversation_id)
+    stopped, answered = sign_in_talk(study, status="stopped", level=4), sign(study)
+    chat.stop(stopped.conversation_id, chat.EndReason.SAFETY)
+
+    told = {}
+    for event in (held, continued, stopped, answered):
+        shown = desk.get(f"{BASE}{event.pk}/").context["sign"]
+        told[event.pk] = (shown.standing(), shown.release_words().removesuffix(" Say what was done."))
+
+    assert told == {
+        held.pk: ("On hold", f"{HOLDS} The held message then gets a reply."),
+        continued.pk: (
+            "Continued by their own answer",
+            f"{CONFIRMS} The person has already continued by their own answer.",
+        ),
+        stopped.pk: (
+            "Ended for safety",
+            f"{CONFIRMS} The study has ended for this person, and releasing does not change that.",
+        ),
+        answered.pk: ("Active", f"{CONFIRMS} No one waits for it."),
+    }
+
+
+def test_wish_for_a_letter_can_be_settled(desk, study):
+    event = sign(study, level=2)
+    Alarm.objects.create(study=study, event=event, contact="Ann", channel="email", address="a@b.org", token_hash="h")
+    page = desk.get(f"{BASE}{event.pk}/").content.decode()
+    assert f"{BASE}{event.pk}/release/" in page
+
+
+def test_desk_says_in_words_what_found_a_sign_and_keeps_the_ids_beside(desk, study):
+    pressed = sign(study, level=4, entries=["want_support"])
+    wrote = sign_in_talk(study, entries=["en_kill_self", "classifier"], categories=["active_ideation", "farewell"])
+    old = sign_in_talk(study, entries=["en_kill_self"])
+
+    found = {event.pk: list(map(str, found)) for event, found in desk.get(BASE).context["waiting"]}
+    page = desk.get(f"{BASE}{wrote.pk}/").content.decode()
+
+    assert found == {
+        pressed.pk: ["the person pressed “I do not feel safe”"],
+        wrote.pk: ["the classifier of the screen", "words about suicide", "words of farewell"],
+        old.pk: ["words that the screen knows"],
+    }
+    assert '<span class="small">en_kill_self, classifier</span>' in page
+
+
+def test_every_category_has_words():
+    lexicons = [load_patterns(name, lang) for name in ("patterns", "replies") for lang in LANGUAGES]
+    categories = {one.category for lexicon in lexicons for one in (*lexicon.patterns, *lexicon.soft)}
+    assert {*categories, *PAGE_CATEGORIES, *HARMS} - set(CATEGORIES) == set()
+
+
+@pytest.mark.parametrize("is_test", [False, True])
+def test_only_a_real_person_is_told_that_someone_takes_care(is_test, desk, study):
+    page = desk.get(f"{BASE}{sign(study, is_test=is_test).pk}/").content.decode()
+    promise, rehearsal = "page says that someone is taking care of it", "page says that it is a rehearsal"
+    assert (promise in page, rehearsal in page) == (not is_test, is_test)
 
 
 def test_message_reaches_the_person_without_a_name(desk, study):

@@ -405,6 +405,22 @@ def test_rehearsal_alarms_nobody_and_says_so():
     assert "This is a rehearsal" in look(person)
 
 
+@pytest.mark.parametrize("is_test", [False, True])
+def test_pages_of_a_rehearsal_promise_nobody(is_test):
+    person = someone()
+    Participation.objects.update(is_test=is_test)
+    person.say(GRAVE)
+    held, hard = look(person), answer(person, "hard")
+    Participation.objects.update(status="completed")
+    person.client.post("/study/unsafe/")
+    over = person.client.get("/study/care/").content.decode()
+
+    promises = ("is informed", "Someone from the team reads your answer")
+    found = [[promise for promise in promises if promise in page] for page in (held, hard, over)]
+    assert found == ([[], [], []] if is_test else [["is informed"], list(promises), ["is informed"]])
+    assert ["This is a rehearsal" in page for page in (held, hard, over)] == [is_test] * 3
+
+
 # The card at level 2
 
 

@@ -25,6 +25,7 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 REAL = Filter()
+NOTHING_THOUGHT = AnswerValue("inner_thought", missing_reason="not_answered")
 BY_NAME = {table.name: table for table in TABLES}
 
 
@@ -368,6 +369,27 @@ def test_answers_hold_all_that_is_no_rating_and_the_remarks_to_ratings():
         (code, "emoharbor_10", "final", "comment", None, "It listened."),
     ]
     assert [(row["item"], row["score"]) for row in rows("ratings", study)] == [("safety", 5.0)]
+
+
+@pytest.mark.parametrize("masks", [False, True])
+def test_words_at_an_open_question_of_a_rating_form_are_answers_and_no_ratings(masks: bool):
+    study = factories.study(chat=replace(factories.demo_spec().chat, redact_exports=masks))
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    for turn, thought in ((1, AnswerValue("inner_thought", text="It knew I'm Yusuf.")), (2, NOTHING_THOUGHT)):
+        given = [AnswerValue("empathetic", value=4.0), thought]
+        store_response(rater_for(person), load("turn_checkpoint"), given, run=run, moment="checkpoint", turn=turn)
+
+    names = ("conversation", "item", "moment", "turn", "text", "missing_reason")
+    told = [tuple(row[name] for name in names) for row in rows("answers", study)]
+
+    code, words = run.conversation.code, "It knew I'm [name]." if masks else "It knew I'm Yusuf."
+    assert told == [
+        (code, "inner_thought", "checkpoint", 1, words, ""),
+        (code, "inner_thought", "checkpoint", 2, "", "not_answered"),
+    ]
+    assert [(row["item"], row["score"]) for row in rows("ratings", study)] == [("empathetic", 4.0)] * 2
+    assert BY_NAME["ratings"].count(study, REAL) == 2
 
 
 def test_scales_score_a_person_and_their_ratings_but_no_judge():

@@ -3,7 +3,6 @@
 The reference in `docs/study_file.md` is generated from here (`reference.py`).
 """
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -60,6 +59,7 @@ from studies.design.spec import (
     Text,
     read_text,
 )
+from studies.instruments.countries import KNOWN_CODES, find_code
 
 SELECTIONS = ("auto", MANUAL)
 SELF_NAMING = ("flag", "mask")
@@ -68,7 +68,6 @@ LONGEST_TIMEOUT = 3650  # days; with more of them a study means never, and leave
 LONGEST_FLOOR = 10  # seconds: no one waits longer for a reply to begin for the sake of evenness
 SLOWEST, FASTEST = 1.0, 1000.0  # characters a second
 LONGEST_NAME = 200  # characters of a prompt's file and of a provider
-COUNTRY = re.compile(r"[A-Z]{2}")
 RESPONSE_FORMAT = "response_format"  # what a server calls the form that it is to answer in
 
 
@@ -110,9 +109,11 @@ def read_rates(value: Any, info: ValidationInfo) -> dict[str, float]:
 
 
 def check_country(text: str) -> str:
-    """Return the text where it reads as a country's code."""
-    if text and not COUNTRY.fullmatch(text):
-        raise ValueError(_("must be two capital letters, as in ISO 3166"))
+    """Return the text where it is a country's code."""
+    if text and text not in KNOWN_CODES:
+        meant = find_code(text)
+        hint = _('; did you mean "%(word)s"?', word=meant) if meant else ""
+        raise ValueError(_('"%(code)s" is not a country code (two capital letters, ISO 3166)', code=text) + hint)
     return text
 
 

@@ -59,6 +59,8 @@ model = "m"
 provider = "Lab"
 """
 
+NO_COUNTRY = "is not a country code (two capital letters, ISO 3166)"
+
 
 def small() -> dict[str, Any]:
     """A study without faults, as a document to spoil."""
@@ -270,7 +272,10 @@ FAULTS = [
     # words that are not known
     ("languages", ["en", "fr"], 'languages[2]: "fr" is not one of en, zh'),
     ("languages", ["en", "zh", "en"], 'languages[3]: "en" is listed twice'),
-    ("country", "Germany", "country: must be two capital letters, as in ISO 3166"),
+    ("country", "Germany", f'country: "Germany" {NO_COUNTRY}; did you mean "DE"?'),
+    ("country", "UK", f'country: "UK" {NO_COUNTRY}; did you mean "GB"?'),
+    ("country", "de", f'country: "de" {NO_COUNTRY}; did you mean "DE"?'),
+    ("country", "XX", f'country: "XX" {NO_COUNTRY}'),
     ("oncall_email", "me", "oncall_email: must be an e-mail address"),
     ("oncall_email", "a@example.org\r\nBcc: b@example.org", "oncall_email: must be an e-mail address"),
     ("oncall_email", "a@example.org, b@example.org", "oncall_email: must be an e-mail address"),

@@ -23,7 +23,7 @@ from studies.builder.document import StudyDocument
 from studies.builder.sections import PROMPTS
 from studies.design.reference import as_toml, choices_of, table_of, usual_of
 from studies.design.spec import check_instrument, read_checkpoints, read_opening
-from studies.design.study_file import check_country, read_placeholder, read_rates, read_text
+from studies.design.study_file import SCRIPTED, SCRIPTS, check_country, read_placeholder, read_rates, read_text
 from studies.instruments.countries import COUNTRIES, in_order
 from studies.instruments.loading import instrument_ids, load
 from studies.participation.language import instrument_language
@@ -84,6 +84,7 @@ class Field:
     typed: str | None = None  # what could not be taken over as it was typed
     may_be_none: bool = False  # an empty text says that there is none
     note: str = ""  # what else there is to know of the value
+    offered: tuple[str, ...] = ()  # values to choose from, beside which others can be typed
 
     @property
     def name(self) -> str:
@@ -215,7 +216,14 @@ def make_field(
         choices=tuple(Choice(one, label, one in chosen) for one, label in [*choices, *unknown]),
         faults=faults_at(faults, place),
         note=describe_variable(value) if check_variable in checks_of(schema_field) else "",
+        offered=offer_scripts(place, document),
     )
+
+
+def offer_scripts(place: Place, document: StudyDocument) -> tuple[str, ...]:
+    """Return the scripts that can answer for an arm or a judge whose kind is a script; none for other keys."""
+    is_script = place[-1] == "model" and document.get((*place[:-1], "kind")) == SCRIPTED
+    return SCRIPTS.get(str(place[0]), ()) if is_script else ()
 
 
 def explain(schema_field: SchemaField) -> str:

@@ -97,6 +97,12 @@ def test_country_is_chosen_from_a_list_with_names():
     assert "UK" not in offered
 
 
+def test_scripts_are_offered_for_arms_that_are_scripts():
+    assert field("arms", "model", number=0).offered == ("formula", "advice", "mirror", "question", "attuned")
+    served = FILE.replace("scripted", "openai_compatible")
+    assert field("arms", "model", number=0, text=served).offered == ()
+
+
 def test_text_in_a_language_that_the_study_no_longer_has_stays():
     one = field("basics", "title", languages=("en",))
     assert read(one, "title=x&title.en=B") == {"en": "B", "zh": "甲"}

@@ -281,6 +281,17 @@ def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[
             yield ("arms", number, "provider"), _("is missing: the consent form must name who gets a person's text")
 
 
+def remarks(spec: StudySpec) -> list[str]:
+    """Return what may be right as it is, and is worth a look."""
+    line = spec.safety.second_line
+    asked = [*spec.arms, *spec.judges, *filter(None, (spec.seeker, spec.evaluator, line))]
+    used = {one.provider for one in asked}
+    unused = [name for name in (spec.consent.providers if spec.consent else ()) if name not in used]
+    if not unused:
+        return []
+    return [_("The consent form names companies that no model of the study uses: %(names)s.", names=", ".join(unused))]
+
+
 def _currency_faults(spec: StudySpec, consent: ConsentSpec) -> Iterator[Rule]:
     """Return that the pay is in another currency than the consent form says, as far as texts name one by its code."""
     promised = _currencies(consent.values.get("pay_rate", {}))

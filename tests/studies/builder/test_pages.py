@@ -182,6 +182,19 @@ def test_opening_is_written_in_each_language(desk):
     assert check_draft(draft).faults == {}
 
 
+def test_companies_that_nothing_uses_are_remarked_before_loading(desk):
+    draft = start_draft(desk)
+    fill_consent(desk, draft)
+    draft.refresh_from_db()
+    document = StudyDocument(draft.text)
+    given = document.get(("consent", "providers")) or []
+    document.set(("consent", "providers"), [*given, "Nobody Inc."])
+    StudyDraft.objects.filter(pk=draft.pk).update(text=document.text)
+    page = desk.get(reverse("research-draft-load", args=[draft.pk]))
+    assert "Nobody Inc." in page.context["remarks"][0]
+    assert page.context["remarks"][0] in page.content.decode()
+
+
 def test_provider_fills_in_what_its_models_have_in_common(desk):
     draft = start_draft(desk)
     desk.post(

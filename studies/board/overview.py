@@ -43,6 +43,11 @@ class InviteForm(forms.Form):
     track = forms.ChoiceField(label=_("Track"), choices=Participation.Track.choices)
     test = forms.BooleanField(label=_("Test links: what is done with them is test data"), required=False)
 
+    @classmethod
+    def for_study(cls, study: Study) -> "InviteForm":
+        """Return the form as it begins: for test links where only these can be made."""
+        return cls(initial={"test": not admits_new_people(study, is_test=False)})
+
 
 @require_GET
 @researchers_only
@@ -65,7 +70,7 @@ def studies(request: HttpRequest) -> HttpResponse:
 @require_GET
 @study_page_after_timeouts
 def study(request: HttpRequest, study: Study) -> HttpResponse:
-    return overview(request, study, InviteForm())
+    return overview(request, study, InviteForm.for_study(study))
 
 
 def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: int = 200) -> HttpResponse:
@@ -148,7 +153,7 @@ def invitations(request: HttpRequest, study: Study) -> HttpResponse:
     links = new_links(request, study, form)
     if request.POST.get("as") == "csv":
         return as_csv(study, links)
-    return show(request, study, "links", {"links": links})
+    return show(request, study, "links", {"links": links, "is_test": form.cleaned_data["test"]})
 
 
 @transaction.atomic

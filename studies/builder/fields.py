@@ -22,8 +22,9 @@ from dialogue.schema import Needed, SchemaField, check_variable, fields_of
 from studies.builder.document import StudyDocument
 from studies.builder.sections import PROMPTS
 from studies.design.reference import as_toml, choices_of, table_of, usual_of
-from studies.design.spec import check_instrument, read_checkpoints
-from studies.design.study_file import read_placeholder, read_rates, read_text
+from studies.design.spec import check_instrument, read_checkpoints, read_opening
+from studies.design.study_file import SCRIPTED, SCRIPTS, check_country, read_placeholder, read_rates, read_text
+from studies.instruments.countries import COUNTRIES, in_order
 from studies.instruments.loading import instrument_ids, load
 from studies.participation.language import instrument_language
 
@@ -35,7 +36,13 @@ LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 WORDS, TRUTH, CHOICE, SEVERAL, LINES, NUMBER, NUMBERS, RATES, TABLE, LINE = (
     *("words", "truth", "choice", "several", "lines", "number", "numbers", "rates", "table", "line"),
 )
-BY_CHECK = {read_text: WORDS, read_placeholder: WORDS, read_rates: RATES, read_checkpoints: NUMBERS}
+BY_CHECK = {
+    read_text: WORDS,
+    read_opening: WORDS,
+    read_placeholder: WORDS,
+    read_rates: RATES,
+    read_checkpoints: NUMBERS,
+}
 BY_TYPE = {bool: TRUTH, int: NUMBER, float: NUMBER}
 
 
@@ -77,6 +84,7 @@ class Field:
     typed: str | None = None  # what could not be taken over as it was typed
     may_be_none: bool = False  # an empty text says that there is none
     note: str = ""  # what else there is to know of the value
+    offered: tuple[str, ...] = ()  # values to choose from, beside which others can be typed
 
     @property
     def name(self) -> str:
@@ -155,6 +163,9 @@ def choices_for(schema_field: SchemaField, *, is_member: bool = False) -> list[t
     list, and lists of instruments are of rating scales."""
     if check_instrument in checks_of(schema_field):
         return instrument_choices(RATING_SCALE if is_member else "")
+    if check_country in checks_of(schema_field):
+        language = instrument_language()
+        return [(str(one.value), f"{one.text[language]} ({one.value})") for one in in_order(COUNTRIES, language)]
     return [(one, one) for one in choices_of(schema_field)]
 
 
@@ -205,7 +216,14 @@ def make_field(
         choices=tuple(Choice(one, label, one in chosen) for one, label in [*choices, *unknown]),
         faults=faults_at(faults, place),
         note=describe_variable(value) if check_variable in checks_of(schema_field) else "",
+        offered=offer_scripts(place, document),
     )
+
+
+def offer_scripts(place: Place, document: StudyDocument) -> tuple[str, ...]:
+    """Return the scripts that can answer for an arm or a judge whose kind is a script; none for other keys."""
+    is_script = place[-1] == "model" and document.get((*place[:-1], "kind")) == SCRIPTED
+    return SCRIPTS.get(str(place[0]), ()) if is_script else ()
 
 
 def explain(schema_field: SchemaField) -> str:
@@ -309,14 +327,15 @@ def read_number(text: str) -> Any:
 def read_numbers(text: str) -> Any:
     """Return a list of numbers; a table as `{every = 5}` stays one."""
     if text.startswith("{"):
-        return read_table(f"value = {text}")["value"]
+        wanted = _("Write turn numbers, as 5, 10, or {every = 5}. %(reason)s")
+        return read_table(f"value = {text}", wanted)["value"]
     return [read_number(each) for each in re.split(r"[\s,，、;]+", text) if each]
 
 
-def read_table(text: str) -> dict[str, Any]:
-    """Return the values of lines `name = value`. Raise UnreadError."""
+def read_table(text: str, wanted: str = "") -> dict[str, Any]:
+    """Return the values of lines `name = value`. Raise UnreadError, which says what is `wanted`."""
     try:
         return tomllib.loads(text)
     except ValueError as error:
-        wanted = _('Write one line for each parameter, as top_p = 0.9 or user = "lab". %(reason)s')
+        wanted = wanted or _('Write one line for each parameter, as top_p = 0.9 or user = "lab". %(reason)s')
         raise UnreadError(wanted % {"reason": error}) from error

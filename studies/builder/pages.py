@@ -18,6 +18,7 @@ from studies.builder.document import StudyDocument
 from studies.builder.drafts import Checked, check_draft, foresee, load_draft
 from studies.builder.frame import draft_page, read_document, show_draft, store, title_of
 from studies.builder.sections import Section, get_sections, owner_of
+from studies.design.contradictions import remarks
 from studies.design.differences import compare
 from studies.design.reading import StudyFileError
 from studies.design.writing import dump_study
@@ -96,6 +97,7 @@ def load_page(request: HttpRequest, draft: StudyDraft, checked: Checked, form: "
     assert checked.spec is not None  # noqa: S101 - the caller has looked
     is_own = draft.study is not None and draft.study.key == checked.spec.key
     context: dict[str, Any] = {"spec": checked.spec, "effect": foresee(checked.spec), "is_own": is_own, "form": form}
+    context["remarks"] = remarks(checked.spec)
     study = Study.objects.filter(key=checked.spec.key).first()
     if study:
         before = study.current()

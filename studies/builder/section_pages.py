@@ -135,7 +135,7 @@ def fields_page(
         unread = write_fields(document, make_section_fields(shown, place, document, Checked(None)), request.POST)
         if number is None and place and document.get(place) == {}:
             document.set(place, None)  # the study has no such section
-        store(request, draft, text=document.text)
+        keep(request, draft, document.text, unread)
     checked = check_draft(draft)
     fields = make_section_fields(shown, place, document, checked)
     left = sum(1 for one in fields if one.faults)
@@ -152,8 +152,20 @@ def fields_page(
         "files": list_files(draft) if shown.slug == PROMPTS else (),
         "faults": checked.faults.get(shown.slug, ()) if number is None else (),
         "presets": PRESETS if shown.slug in MODELS else (),
+        "unread": len(unread),
     }
     return show_draft(request, draft, "builder_section", context, checked, status=400 if unread else 200)
+
+
+def keep(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
+    """Store the file, and say so; or say which fields it could not take over."""
+    if not unread:
+        store(request, draft, text=text)
+        return
+    if draft.change(text=text):
+        draft.save()
+    said = _("Not saved: %(fields)s. What you wrote is still on this page; the other fields are saved.")
+    messages.error(request, said % {"fields": ", ".join(unread)})
 
 
 def write_fields(document: StudyDocument, fields: Sequence[Field], posted: QueryDict) -> dict[str, str]:

@@ -4,6 +4,7 @@ Pure but for reading instruments.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,9 @@ IMPLIED = {  # part of a consent form → what sets it
 }
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
+CURRENCY = re.compile(
+    r"(?<![A-Za-z])(AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|INR|JPY|KRW|NOK|NZD|PLN|SEK|SGD|TWD|USD)(?![A-Za-z])"
+)
 
 
 def contradictions(spec: StudySpec, instruments: Collection[str], instrument_folder: Path) -> Iterator[Rule]:
@@ -75,6 +79,7 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
         yield ("consent",), _("is missing")
     else:
         yield from _provider_faults(spec.arms, spec.consent)
+        yield from _currency_faults(spec, spec.consent)
         yield from _second_line_faults(spec.safety.second_line, spec.consent)
         if spec.consent.instrument in instruments:
             yield from _consent_faults(spec, spec.consent, instrument_folder / f"{spec.consent.instrument}.json")
@@ -274,6 +279,40 @@ def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[
             yield ("arms", number, "provider"), said + named
         if arm.kind == "openai_compatible" and not arm.provider:
             yield ("arms", number, "provider"), _("is missing: the consent form must name who gets a person's text")
+
+
+def remarks(spec: StudySpec) -> list[str]:
+    """Return what may be right as it is, and is worth a look."""
+    line = spec.safety.second_line
+    asked = [*spec.arms, *spec.judges, *filter(None, (spec.seeker, spec.evaluator, line))]
+    used = {one.provider for one in asked}
+    unused = [name for name in (spec.consent.providers if spec.consent else ()) if name not in used]
+    if not unused:
+        return []
+    return [_("The consent form names companies that no model of the study uses: %(names)s.", names=", ".join(unused))]
+
+
+def _currency_faults(spec: StudySpec, consent: ConsentSpec) -> Iterator[Rule]:
+    """Return that the pay is in another currency than the consent form says, as far as texts name one by its code."""
+    promised = _currencies(consent.values.get("pay_rate", {}))
+    last_page = _currencies(spec.display.get("hourly_pay", {}))
+    named = ", ".join(sorted(promised))
+    if promised and last_page and not promised & last_page:
+        told = ", ".join(sorted(last_page))
+        yield (
+            ("display", "hourly_pay"),
+            _("is in %(told)s, but consent.pay_rate is in %(named)s", told=told, named=named),
+        )
+    if spec.payment and promised and spec.payment.currency not in promised:
+        told = spec.payment.currency
+        yield (
+            ("payment", "currency"),
+            _("is %(told)s, but consent.pay_rate is in %(named)s", told=told, named=named),
+        )
+
+
+def _currencies(text: Text) -> set[str]:
+    return {code for words in text.values() for code in CURRENCY.findall(words)}
 
 
 def _second_line_faults(line: SecondLine | None, consent: ConsentSpec) -> Iterator[Rule]:

@@ -3,7 +3,6 @@
 The reference in `docs/study_file.md` is generated from here (`reference.py`).
 """
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from dialogue.judges.strategies import get_strategies
 from dialogue.languages import CODES
 from dialogue.prompts import JUDGE, PLACEHOLDERS
 from dialogue.providers.base import PARAMETERS, ModelSettings
+from dialogue.providers.scripted import SUPPORTERS
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
     Email,
@@ -60,6 +60,7 @@ from studies.design.spec import (
     Text,
     read_text,
 )
+from studies.instruments.countries import KNOWN_CODES, find_code
 
 SELECTIONS = ("auto", MANUAL)
 SELF_NAMING = ("flag", "mask")
@@ -68,7 +69,8 @@ LONGEST_TIMEOUT = 3650  # days; with more of them a study means never, and leave
 LONGEST_FLOOR = 10  # seconds: no one waits longer for a reply to begin for the sake of evenness
 SLOWEST, FASTEST = 1.0, 1000.0  # characters a second
 LONGEST_NAME = 200  # characters of a prompt's file and of a provider
-COUNTRY = re.compile(r"[A-Z]{2}")
+SCRIPTED = "scripted"  # the kind of models that need no network
+SCRIPTS = {"arms": SUPPORTERS, "judges": ("judge",)}  # that can answer, by section; the seeker's are not named
 RESPONSE_FORMAT = "response_format"  # what a server calls the form that it is to answer in
 
 
@@ -110,9 +112,11 @@ def read_rates(value: Any, info: ValidationInfo) -> dict[str, float]:
 
 
 def check_country(text: str) -> str:
-    """Return the text where it reads as a country's code."""
-    if text and not COUNTRY.fullmatch(text):
-        raise ValueError(_("must be two capital letters, as in ISO 3166"))
+    """Return the text where it is a country's code."""
+    if text and text not in KNOWN_CODES:
+        meant = find_code(text)
+        hint = _('; did you mean "%(word)s"?', word=meant) if meant else ""
+        raise ValueError(_('"%(code)s" is not a country code (two capital letters, ISO 3166)', code=text) + hint)
     return text
 
 
@@ -161,6 +165,14 @@ def check_prompt_names(files: dict[str, str]) -> dict[str, str]:
     if wrong:
         raise refuse(((name,), message) for name, message in wrong.items())
     return files
+
+
+def script_faults(model: ModelSettings, known: Collection[str]) -> Iterator[Rule]:
+    """Return that there is no script of the name that is given."""
+    if model.kind == SCRIPTED and model.model not in known:
+        wrong = _('unknown script "%(name)s"', name=model.model) if model.model else _("is missing")
+        wrong += suggestion(model.model, known) or "."
+        yield ("model",), wrong + " " + _("There are %(known)s", known=", ".join(known))
 
 
 PromptName = Annotated[Line, Field(max_length=LONGEST_NAME)]
@@ -239,6 +251,11 @@ class ArmFile(ModelFile):
     ] = ""
     reasoning: Annotated[Truth, about("Its model reasons before it answers. Tables of results mark it.", True)] = False
 
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
+        """Return what does not go together."""
+        yield from super().broken_rules(_around)
+        yield from script_faults(self, SCRIPTS["arms"])
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeFile(ModelFile):
@@ -273,6 +290,7 @@ class JudgeFile(ModelFile):
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
         yield from super().broken_rules(_around)
+        yield from script_faults(self, SCRIPTS["judges"])
         if self.structured and RESPONSE_FORMAT in self.extra:
             yield ("extra", RESPONSE_FORMAT), _("is already set by structured = true: leave out one of them")
 
@@ -357,7 +375,7 @@ class StudyFile:
         AfterValidator(check_country),
         about("The country whose emergency numbers the help page shows.", "DE"),
     ]
-    contact: Annotated[NeededLine, about("The address for questions about the study.", "lab@example.org")]
+    contact: Annotated[Email, Needed(), about("The address for questions about the study.", "lab@example.org")]
     oncall_email: Annotated[
         Email, Needed(), about("The address that gets a mail when someone may be in danger.", "oncall@example.org")
     ]

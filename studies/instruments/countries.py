@@ -9,6 +9,19 @@ from collections.abc import Iterable
 from studies.instruments.definitions import Option
 
 ELSEWHERE = "ZZ"
+EUROPE = "EU"  # of the list of help
+_CODES = (
+    "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA "
+    "CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA "
+    "GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP "
+    "KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS "
+    "MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS "
+    "RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW "
+    "TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
+)
+ISO_CODES = frozenset(_CODES.split())
+KNOWN_CODES = ISO_CODES | {EUROPE, ELSEWHERE}
+MISTAKEN = {"UK": "GB", "EL": "GR", "USA": "US", "PRC": "CN"}  # codes and short names that are in use elsewhere
 
 # Code, English, Chinese, and how the Chinese is read: a blank comes before all letters, so syllables are compared.
 _NAMES = (
@@ -92,7 +105,15 @@ _NAMES = (
 )
 COUNTRIES = tuple(Option(code, {"en": english, "zh": chinese}) for code, english, chinese, _ in _NAMES)
 
-_PINYIN = {code: pinyin for code, _english, _chinese, pinyin in _NAMES} | {"EU": "ou1 meng2"}  # of the list of help
+_PINYIN = {code: pinyin for code, _english, _chinese, pinyin in _NAMES} | {EUROPE: "ou1 meng2"}
+
+
+def find_code(written: str) -> str:
+    """Return the code that is meant by small letters, a code of other lists, or a name; empty if unknown."""
+    code = written.strip().upper()
+    code = MISTAKEN.get(code, code)
+    names = (str(one.value) for one in COUNTRIES if written.strip().casefold() in map(str.casefold, one.text.values()))
+    return code if code in KNOWN_CODES else next(names, "")
 
 
 def in_order(countries: Iterable[Option], language: str, *, first: str = "") -> list[Option]:

@@ -104,8 +104,8 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
         _("Someone on your team has tried each help line for %(country)s in the last %(days)d days.")
         % {"country": spec.country, "days": RESOURCE_DAYS},
         _(
-            "Dial or open each line, and confirm it on the page Lifecycle, or with open_study --resources-checked-by "
-            "NAME."
+            "Dial or open each line. Then confirm it under Lifecycle → Help lines, or with open_study "
+            "--resources-checked-by NAME."
         ),
         "research-resources",
     )
@@ -171,7 +171,7 @@ def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
             track in done,
             _("A bot, or someone on your team with a test link, has completed this version: %(track)s.")
             % {"track": Participation.Track(track).label},
-            _("Rehearse with bots below, or run manage.py run_bots %(key)s --count 2 --track %(track)s.")
+            _("Use Lifecycle → Rehearse with bots, or run manage.py run_bots %(key)s --count 2 --track %(track)s.")
             % {"key": study.key, "track": track},
         )
 

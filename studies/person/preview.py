@@ -27,6 +27,7 @@ from studies.person.study import show
 from studies.setup.storage import load_spec
 from studies.workbench.access import researchers_only
 
+CHAT = "chat"  # the step that needs scripts, which the frame does not run
 BLANK = "…"  # stands for what the draft does not say yet
 ADDRESSES, SOMEBODY = ("contact", "oncall_email"), "someone@example.org"
 STAND_IN = {"kind": "scripted", "model": "mirror"}  # for a model that the draft does not name yet
@@ -127,6 +128,10 @@ def preview_step(request: HttpRequest, draft: int) -> HttpResponse:
     if spec is None:
         return render(request, "studies/research/preview_missing.html", status=404)
     track, language, number = read_choice(request, spec)
+    steps = walk(spec, track)
+    if number < len(steps) and steps[number].kind == CHAT:
+        with translation.override(CODES[language]):
+            return render(request, "studies/research/preview_chat.html", {"opening": spec.chat.opening.get(language)})
     with folder_of(found) as folder, transaction.atomic(), translation.override(CODES[language]):
         loaded = load_spec(replace(spec, key=f"preview-{secrets.token_hex(8)}"), folder=folder)
         page = page_of(request, loaded.protocol, track, language, number)

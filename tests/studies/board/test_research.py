@@ -253,6 +253,23 @@ def test_invitations_for_trying_out_are_test_data(sent, is_test, desk, study):
     assert Participation.objects.get().is_test is is_test
 
 
+def test_only_test_links_are_offered_in_rehearsal_and_called_so(desk, study):
+    assert desk.get(address("study")).context["form"].initial == {"test": False}
+    type(study).objects.update(stage="rehearsal")
+    page = desk.get(address("study"))
+    assert page.context["form"].initial == {"test": True}
+    assert "In rehearsal only test links can be made." in page.content.decode()
+    made = desk.post(address("invite"), {"count": 1, "track": "participant", "test": "on"}).content.decode()
+    assert "New test links" in made
+    assert "These are test links" in made
+
+
+def test_empty_list_of_people_says_how_to_invite(desk, study):
+    page = desk.get(address("people")).content.decode()
+    assert "<h2>No one yet</h2>" in page
+    assert "Make links on the Board under Invite people" in page
+
+
 def test_invitations_come_as_csv(desk, study):
     response = desk.post(address("invite"), {"count": 1, "track": "participant", "as": "csv"})
 

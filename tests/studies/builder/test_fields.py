@@ -63,6 +63,8 @@ def test_value_is_shown_as_people_type_it(slug, key, number, shown):
         ("chat", "checkpoints", None, "chat.checkpoints={every = 5}", {"every": 5}),
         ("chat", "rate_each_reply", None, "chat.rate_each_reply=yes", True),
         ("chat", "rate_each_reply", None, "", None),
+        ("chat", "opening", None, "chat.opening.en=Hello%21&chat.opening.zh=你好！", {"en": "Hello!", "zh": "你好！"}),
+        ("chat", "opening", None, "chat.opening.en=&chat.opening.zh=", None),
         ("chat", "topic", None, "chat.topic=keep", "keep"),
         ("display", "first_piece_seconds", None, "display.first_piece_seconds=1.5", 1.5),
         ("display", "names", None, "display.names=Sidekick%0D%0A%0D%0A+Kim+", ["Sidekick", "Kim"]),
@@ -89,6 +91,18 @@ def test_only_rating_scales_are_offered_as_rating_scales():
     assert not offered & {"screening", "profile", "mini_ipip"}
 
 
+def test_country_is_chosen_from_a_list_with_names():
+    offered = {choice.value: choice.label for choice in field("basics", "country").choices}
+    assert offered["GB"] == "United Kingdom (GB)"
+    assert "UK" not in offered
+
+
+def test_scripts_are_offered_for_arms_that_are_scripts():
+    assert field("arms", "model", number=0).offered == ("formula", "advice", "mirror", "question", "attuned")
+    served = FILE.replace("scripted", "openai_compatible")
+    assert field("arms", "model", number=0, text=served).offered == ()
+
+
 def test_text_in_a_language_that_the_study_no_longer_has_stays():
     one = field("basics", "title", languages=("en",))
     assert read(one, "title=x&title.en=B") == {"en": "B", "zh": "甲"}
@@ -102,6 +116,17 @@ def test_value_that_is_not_offered_is_shown_and_kept():
 def test_table_that_is_no_toml_is_refused_in_words():
     with pytest.raises(UnreadError, match=r"^Write one line for each parameter"):
         read(field("arms", "extra", number=0), "arms[1].extra=top_p: 0.5")
+
+
+def test_checkpoints_that_are_no_turns_are_refused_in_their_own_words():
+    with pytest.raises(UnreadError, match=r"^Write turn numbers, as 5, 10, or {every = 5}"):
+        read(field("chat", "checkpoints"), "chat.checkpoints={every: 5}")
+
+
+def test_opening_has_a_box_for_each_language():
+    text = '[chat]\nopening = "Hello!"\n'
+    parts = field("chat", "opening", text=text).parts
+    assert [(part.language, part.value) for part in parts] == [("en", "Hello!"), ("zh", "Hello!")]
 
 
 def test_faults_stand_at_their_field_and_at_the_languages_in_it():

@@ -166,8 +166,33 @@ def test_unreadable_parameters_come_again_as_typed_and_the_rest_is_saved(desk):
     extra = next(one for one in again.context["fields"] if one.key == "extra")
     assert extra.parts[0].value == "top_p: 1"
     assert extra.faults[0].startswith("Write one line for each parameter")
+    said = "Not saved: arms[1].extra. What you wrote is still on this page; the other fields are saved."
+    assert list(map(str, again.context["messages"])) == [said]
+    assert "not all is saved" in again.content.decode()
     arm = values(draft)["arms"][0]
     assert (arm["group"], arm.get("extra")) == ("open", None)
+
+
+def test_opening_is_written_in_each_language(desk):
+    draft = start_draft(desk)
+    page = desk.get(address(draft, "chat"))
+    typed = {"chat.opening.en": "Hello, what brings you here today?", "chat.opening.zh": "您好，今天想聊什么？"}
+    desk.post(address(draft, "chat"), {**posted(page), **typed})
+    assert values(draft)["chat"]["opening"] == {"en": typed["chat.opening.en"], "zh": typed["chat.opening.zh"]}
+    assert check_draft(draft).faults == {}
+
+
+def test_companies_that_nothing_uses_are_remarked_before_loading(desk):
+    draft = start_draft(desk)
+    fill_consent(desk, draft)
+    draft.refresh_from_db()
+    document = StudyDocument(draft.text)
+    given = document.get(("consent", "providers")) or []
+    document.set(("consent", "providers"), [*given, "Nobody Inc."])
+    StudyDraft.objects.filter(pk=draft.pk).update(text=document.text)
+    page = desk.get(reverse("research-draft-load", args=[draft.pk]))
+    assert "Nobody Inc." in page.context["remarks"][0]
+    assert page.context["remarks"][0] in page.content.decode()
 
 
 def test_provider_fills_in_what_its_models_have_in_common(desk):

@@ -12,7 +12,7 @@ from tests.studies.design.test_reading import faults_of, read, small
 
 STRATEGIES = {"strategies": ["state_aware", "standard"], "item": "empathetic"}
 ARMS = {"arms": ["b", "a"], "item": "*"}
-TWO_JUDGES = [{"key": key, "kind": "scripted"} for key in ("j", "k")]
+TWO_JUDGES = [{"key": key, "kind": "scripted", "model": "judge"} for key in ("j", "k")]
 
 
 def declaring(*primary: dict[str, Any], judges: int = 1, **chat: Any) -> dict[str, Any]:

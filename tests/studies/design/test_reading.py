@@ -51,6 +51,7 @@ final_instruments = ["emoharbor_10"]
 [[arms]]
 key = "a"
 kind = "scripted"
+model = "mirror"
 [[arms]]
 key = "b"
 kind = "openai_compatible"
@@ -59,11 +60,14 @@ model = "m"
 provider = "Lab"
 """
 
+SCRIPTS = "There are formula, advice, mirror, question, attuned"
+NO_COUNTRY = "is not a country code (two capital letters, ISO 3166)"
+
 
 def small() -> dict[str, Any]:
     """A study without faults, as a document to spoil."""
     document = tomllib.loads(SMALL)
-    document["consent"] |= dict.fromkeys(needed_placeholders(FORM, ()), "filled")
+    document["consent"] |= dict.fromkeys(needed_placeholders(FORM, ()), "filled") | {"pay_rate": "60 CNY"}
     return document
 
 
@@ -98,7 +102,7 @@ def test_read_study_takes_what_the_file_says_and_the_usual_for_the_rest(tmp_path
     assert spec.steps == (StepSpec("consent"), StepSpec("chats"))
     assert spec.chat == ChatSpec(checkpoints=(), final_instruments=("emoharbor_10",))
     assert spec.order == OrderSpec("williams", None, 1)
-    assert spec.arms[0] == ArmSpec("scripted", key="a", title={"en": "a", "zh": "a"})
+    assert spec.arms[0] == ArmSpec("scripted", "mirror", key="a", title={"en": "a", "zh": "a"})
     assert spec.judges == ()
 
 
@@ -241,6 +245,16 @@ FAULTS = [
     ("steps", [{"kind": "questionnaire"}], "steps[1].instrument: is missing"),
     ("arms", [], "arms: no arms"),
     ("arms[1].kind", None, "arms[1].kind: is missing"),
+    ("display.hourly_pay", "10 EUR per hour", "display.hourly_pay: is in EUR, but consent.pay_rate is in CNY"),
+    ("payment", {"currency": "EUR", "amount": 9.0}, "payment.currency: is EUR, but consent.pay_rate is in CNY"),
+    ("contact", "lab at uni", "contact: must be an e-mail address and nothing else, as name@example.org"),
+    ("arms[1].model", None, f"arms[1].model: is missing. {SCRIPTS}"),
+    ("arms[1].model", "miror", f'arms[1].model: unknown script "miror"; did you mean "mirror"? {SCRIPTS}'),
+    (
+        "judges",
+        [{"key": "j", "kind": "scripted", "model": "x"}],
+        'judges[1].model: unknown script "x". There are judge',
+    ),
     ("arms[2].base_url", None, "arms[2].base_url: is missing"),
     ("arms[2].model", None, "arms[2].model: is missing"),
     ("arms[2].provider", None, "arms[2].provider: is missing: the consent form must name who gets a person's text"),
@@ -270,7 +284,10 @@ FAULTS = [
     # words that are not known
     ("languages", ["en", "fr"], 'languages[2]: "fr" is not one of en, zh'),
     ("languages", ["en", "zh", "en"], 'languages[3]: "en" is listed twice'),
-    ("country", "Germany", "country: must be two capital letters, as in ISO 3166"),
+    ("country", "Germany", f'country: "Germany" {NO_COUNTRY}; did you mean "DE"?'),
+    ("country", "UK", f'country: "UK" {NO_COUNTRY}; did you mean "GB"?'),
+    ("country", "de", f'country: "de" {NO_COUNTRY}; did you mean "DE"?'),
+    ("country", "XX", f'country: "XX" {NO_COUNTRY}'),
     ("oncall_email", "me", "oncall_email: must be an e-mail address"),
     ("oncall_email", "a@example.org\r\nBcc: b@example.org", "oncall_email: must be an e-mail address"),
     ("oncall_email", "a@example.org, b@example.org", "oncall_email: must be an e-mail address"),
@@ -957,7 +974,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
         title=draw(texts(languages)),
         languages=languages,
         country="DE",
-        contact=draw(words),
+        contact="lab@example.org",
         oncall_email="a@example.org",
         selection=selection,
         open_enrolment=draw(st.booleans()),
@@ -1011,20 +1028,21 @@ def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "chosen", [{}, {"structured": True}, {"redact": True}, {"structured": True, "redact": True, "role": "rubric"}]
 )
 def test_how_a_judge_is_asked_is_kept_beside_what_it_is_sent(tmp_path: Path, chosen: dict[str, Any]) -> None:
-    document = small() | {"judges": [{"key": "j", "kind": "scripted", "extra": {"seed": 1}, **chosen}]}
+    usual = {"key": "j", "kind": "scripted", "model": "judge", "extra": {"seed": 1}}
+    document = small() | {"judges": [{**usual, **chosen}]}
     [judge] = (spec := read(tmp_path, document)).judges
     assert (judge.structured, judge.redact) == ("structured" in chosen, "redact" in chosen)
     assert judge.role.name == chosen.get("role", "seeker")
     assert judge.extra_for_model() == {"seed": 1}
     assert tomllib.loads(dump_study(spec))["judges"][0] == {
-        "key": "j", "kind": "scripted", "title": "j", "extra": {"seed": 1}, **chosen
+        "key": "j", "kind": "scripted", "model": "judge", "title": "j", "extra": {"seed": 1}, **chosen
     }  # fmt: skip
     assert read(tmp_path, dump_study(spec)) == spec
 
 
 def test_judge_that_leaves_a_choice_out_is_the_same_as_one_that_says_no(tmp_path: Path) -> None:
     said = {"structured": False, "redact": False, "role": "seeker"}
-    one, other = ({"key": "j", "kind": "scripted", **no} for no in ({}, said))
+    one, other = ({"key": "j", "kind": "scripted", "model": "judge", **no} for no in ({}, said))
     assert read(tmp_path, small() | {"judges": [one]}) == read(tmp_path, small() | {"judges": [other]})
 
 

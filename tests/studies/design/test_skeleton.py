@@ -113,3 +113,9 @@ def test_minimal_study_has_one_arm_consent_one_conversation_and_one_rating(tmp_p
     assert [step.kind for step in spec.steps] == ["consent", "chats", "debrief"]
     assert (len(spec.arms), spec.judges, spec.seeker, spec.open_enrolment) == (1, (), None, False)
     assert spec.chat.final_instruments == ("emoharbor_10",)
+
+
+def test_skeleton_of_emoharbor_promises_no_pay_and_watches_the_mood() -> None:
+    lines = skeleton("emoharbor").splitlines()
+    assert "worse_by = 3" in lines
+    assert not [line for line in lines if line.startswith("hourly_pay")]

@@ -116,6 +116,12 @@ def test_alarms_must_leave_the_server(hearts, settings):
     assert "reach" not in codes(hearts)
 
 
+def test_advice_is_right_on_the_page_and_in_the_command(hearts):
+    advice = {each.code: each.advice for each in readiness.list_requirements(hearts)}
+    assert "confirm it under Lifecycle → Help lines" in advice["resources"]
+    assert advice["rehearsal-participant"].startswith("Use Lifecycle → Rehearse with bots, or run")
+
+
 def test_a_check_of_the_lines_of_help_holds_ninety_days(hearts):
     make_ready(hearts)
     hearts.resource_checks.update(at=timezone.now() - timedelta(days=91))

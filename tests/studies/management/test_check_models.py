@@ -229,7 +229,8 @@ def test_demonstration_answers_and_its_judge_and_seeker_need_no_question() -> No
     assert Call.objects.count() == 5
 
 
-def test_script_that_does_not_exist_does_not_answer(load: Any) -> None:
+def test_script_that_does_not_exist_does_not_answer(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studies.design.study_file.SCRIPTS", {"arms": ["nobody"], "judges": ["nobody"]})
     load({"kind": "scripted", "model": "nobody"}, judges=[{"key": "j", "kind": "scripted", "model": "nobody"}])
     _told, summary, code = check()
     assert (code, shown(summary, "status", "detail")) == (

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from studies.builder.document import StudyDocument
 from studies.models import Participation, Study, StudyDraft
+from studies.participation.step_kinds import KINDS
 from tests.studies.builder.test_pages import fill_consent, start_draft
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +51,18 @@ def test_consent_shows_the_values_of_the_draft(desk, draft):
     number = page(desk, draft, language="en", of="consent").context["number"]
     assert steps[number].label == "Consent"
     assert "Doctor Marker" in step(desk, draft, track="participant", language="en", step=number).content.decode()
+
+
+def test_conversation_is_described_and_does_not_ask_for_scripts(desk, draft):
+    document = StudyDocument(draft.text)
+    document.set(("chat", "opening"), {"en": "What is on your mind?", "zh": "想聊什么？"})
+    StudyDraft.objects.filter(pk=draft.pk).update(text=document.text)
+    steps = page(desk, draft, track="participant", language="en").context["steps"]
+    [number] = [one.number for one in steps if one.label == KINDS["chat"].label]
+    shown = step(desk, draft, track="participant", language="en", step=number).content.decode()
+    assert "Here people write with their partner." in shown
+    assert "What is on your mind?" in shown
+    assert "noscript" not in shown
 
 
 def test_draft_that_lacks_values_and_models_is_shown_with_marks(desk):

@@ -46,6 +46,7 @@ from studies.models import (
     Task,
     Verdict,
 )
+from studies.my_data.contents import get_sections
 from studies.participation.responses import rater_for
 from studies.payments.payees import remember_payee
 from studies.selection.scoring import store_score
@@ -392,6 +393,19 @@ def test_erase_proves_that_the_words_are_gone(var: Path, words: str):
     assert proof["found"] == []
     assert proof["pieces"] >= 1
     assert proof["files"] >= 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_written_in_a_rating_form_is_shown_to_the_person_and_proved_to_be_gone(var: Path):
+    person = factories.person(factories.study())
+    factories.answer(
+        person, "turn_checkpoint", {"inner_thought": WORDS}, run=factories.run_with_turns(person.study, person)
+    )
+    [answers] = [kind for section in get_sections(person) for kind in section.kinds if kind.name == "answers"]
+
+    assert [record["text"] for record in answers.records] == [WORDS]
+    assert [piece for piece in collect_words(scope_of(person)) if piece in WORDS] != []
+    assert erase("demo", person.code)["proof"]["found"] == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -24,6 +24,7 @@ from studies.care.sign_words import (
     found_by,
     show_act,
 )
+from studies.care.written import find_grave_words
 from studies.models import Alarm, Participation, SafetyAct, Study
 from studies.participation import counts
 
@@ -86,11 +87,13 @@ def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
 
 @dataclass(frozen=True)
 class Sign:
-    """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased."""
+    """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased, `words` are
+    what the person has written of danger elsewhere than in a conversation."""
 
     event: RiskEvent
     person: Participation | None
     turns: Sequence[Turn]
+    words: Sequence[str]
     acts: Sequence[ShownAct]
     alarms: Sequence[Alarm]
     acknowledged: datetime | None
@@ -120,10 +123,12 @@ class Sign:
 def get_sign(event: RiskEvent) -> Sign:
     """Return what someone on call needs to know of an event, without what was said elsewhere."""
     [acknowledged] = _with_acknowledgement(RiskEvent.objects.filter(pk=event.pk)).values_list("acknowledged", flat=True)
+    person = Participation.objects.filter(code=event.subject).first() if event.subject else None
     return Sign(
         event=event,
-        person=Participation.objects.filter(code=event.subject).first() if event.subject else None,
+        person=person,
         turns=_turns_around(event),
+        words=find_grave_words(person) if person and event.source == RiskEvent.Source.ANSWER else [],
         acts=[show_act(act, event) for act in event.acts.select_related("by")],
         alarms=list(event.alarms.all()),
         acknowledged=acknowledged,

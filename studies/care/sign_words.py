@@ -15,6 +15,7 @@ from dialogue.safety.screening import CLASSIFIER
 from dialogue.safety.second_line import ENTRY as SECOND_LINE
 from studies.care.answers import CONTINUES, UNSAFE, WORSENING
 from studies.care.questions import ASKED
+from studies.care.written import WRITTEN
 from studies.models import Participation, SafetyAct
 from studies.models.participation import Status
 from studies.participation.counts import status_label
@@ -36,6 +37,7 @@ ENTRIES: dict[str, Words] = {
     UNSAFE: gettext_lazy("the person pressed “I do not feel safe”"),
     WORSENING: gettext_lazy("the person felt much worse after the conversation"),
     ASKED: gettext_lazy("in a question to the team"),
+    WRITTEN: gettext_lazy("in an answer to a form"),
     CLASSIFIER: gettext_lazy("the classifier of the screen"),
     SECOND_LINE: gettext_lazy("the second line of the screen"),
 }

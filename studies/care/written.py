@@ -1,6 +1,7 @@
 """Words that people write elsewhere than in a conversation: they are screened as its messages are."""
 
 from collections.abc import Iterable
+from itertools import chain
 
 from django.db import transaction
 
@@ -61,10 +62,7 @@ def raise_event(person: Participation, found: Verdict, where: str, run: ArmRun |
 
 
 def find_grave_words(person: Participation) -> list[str]:
-    """Return the person's words in forms that show grave danger, in the order in which they were written."""
-    texts = Answer.objects.filter(response__rater__participation=person).order_by("pk").values_list("text", "reason")
-    return [text for pair in texts for text in pair if " " in text or not text.isascii() if _is_grave(text)]
-
-
-def _is_grave(text: str) -> bool:
-    return screen_message(text).level >= GRAVE
+    """Return what the person has written of grave danger in forms and in questions to the team."""
+    given = Answer.objects.filter(response__rater__participation=person).order_by("pk").values_list("text", "reason")
+    texts = [*chain.from_iterable(given), *person.questions.order_by("pk").values_list("text", flat=True)]
+    return [text for text in texts if text and screen_message(text).level >= GRAVE]

@@ -3,6 +3,7 @@
 import pytest
 
 from dialogue.models import RiskEvent
+from studies.care.desk import get_sign
 from studies.care.written import find_grave_words, screen_written
 from studies.models import Alarm
 from tests import factories
@@ -82,6 +83,13 @@ def test_not_feeling_safe_ends_the_part_also_after_words_that_did_not(study):
     checkpoint(person, GRAVE)
     person.client.post("/study/unsafe/")
     assert (person.step.kind, RiskEvent.objects.latest("pk").level) == ("stopped", 4)
+
+
+def test_the_desk_shows_what_was_written_and_where(study):
+    person = Person("cared")
+    checkpoint(person, GRAVE)
+    sign = get_sign(RiskEvent.objects.get())
+    assert (sign.words, "in an answer to a form" in map(str, sign.found_by())) == ([GRAVE], True)
 
 
 def test_a_form_sent_twice_is_one_sign(study):

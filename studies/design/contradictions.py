@@ -284,8 +284,8 @@ def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[
 def remarks(spec: StudySpec) -> list[str]:
     """Return what may be right as it is, and is worth a look."""
     line = spec.safety.second_line
-    asked = [*spec.arms, *spec.judges, *filter(None, (spec.seeker, spec.evaluator, line))]
-    used = {one.provider for one in asked}
+    used = {one.provider for one in (*spec.arms, *spec.judges, spec.seeker, spec.evaluator) if one}
+    used |= {line.provider} if line else set()
     unused = [name for name in (spec.consent.providers if spec.consent else ()) if name not in used]
     if not unused:
         return []

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from studies.care.opening import get_advice, lacks_drill
+from studies.design.contradictions import remarks
 from studies.design.reading import StudyFileError, read_study
 from studies.design.skeleton import FILES, MARK, marked_places
 from studies.design.skeleton import skeleton as get_skeleton
@@ -134,6 +135,8 @@ class Command(Base):
             self.say(
                 f"It is in rehearsal: only bots and test links can start. open_study {spec.key} opens it to people."
             )
+        for remark in remarks(spec):
+            self.stderr.write(f"Note: {remark}")
         unset = list(unset_keys(spec))
         for key in unset:
             self.stderr.write(f"Warning: {key.model} cannot be asked yet: {TO_SET.format(key.variable)}")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dialogue.judges.strategies import get_strategy
 from dialogue.prompts import DEFAULTS
 from dialogue.providers.base import copy_settings
-from studies.design.contradictions import needed_placeholders
+from studies.design.contradictions import needed_placeholders, remarks
 from studies.design.contrast_spec import ContrastSpec
 from studies.design.reading import INSTRUMENTS, StudyFileError, read_study
 from studies.design.serialisation import protocol_hash, spec_from_json, spec_to_json
@@ -1210,3 +1210,11 @@ def test_interview_guide_may_come_from_outside_the_product(tmp_path: Path, monke
         monkeypatch.undo()
         loading.forget_instruments()
     assert spec.steps[2].instrument == "our_guide"
+
+
+def test_companies_that_no_model_uses_are_remarked(tmp_path: Path) -> None:
+    document = small()
+    assert remarks(read(tmp_path, document)) == []
+    document["consent"]["providers"] = ["Lab", "Nobody"]
+    said = "The consent form names companies that no model of the study uses: Nobody."
+    assert remarks(read(tmp_path, document)) == [said]

@@ -10,8 +10,8 @@ from tests.server import Server
 
 Look = Callable[[Page, str], None]
 LINES = {
-    "en": "I keep thinking about the quarrel at work, and I sleep badly",
-    "zh": "我一直在想工作上的那次争吵，晚上也睡不好",
+    "en": "We had a quarrel at work, and I slept badly",
+    "zh": "周一和同事争吵之后，我晚上睡得不太好",
 }
 TEXTS = {
     "en": ELIGIBLE["issue_text"],

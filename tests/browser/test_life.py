@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import brief_studies
 from tests.browser.survey import Survey
 from tests.browser.test_board import SOON
 from tests.browser.test_walk import DESKTOP, PHONE
 from tests.browser.visitor import HurriedVisitor, come_in, sign_in
 from tests.llm_server import running
-from tests.server import ROOT, Server
+from tests.server import ROOT, Server, serving
+from tests.studies.care.servers import Box, mail_server
 
 pytestmark = pytest.mark.browser
 
@@ -51,6 +53,16 @@ def in_chinese(message: str, **values: object) -> str:
 def model_url() -> Iterator[str]:
     with running() as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that sends mail, or no study could be opened on it."""
+    folder = tmp_path_factory.mktemp("mailing")
+    with mail_server(Box()) as port, serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}") as server:
+        for study in brief_studies(folder):
+            server.load_open(study)
+        yield server
 
 
 def test_study_from_nothing_to_data(browser: Browser, server: Server, model_url: str) -> None:

@@ -12,7 +12,7 @@ MOST_STOPS = 60  # between two places on one page
 FIELDS = "form[data-instrument] :is(input, textarea, select, button)"
 # The page goes on by itself a moment later, so that no one may have looked in between.
 KEEP_FOCUS = "addEventListener('focusin', (event) => sessionStorage.setItem('focused', event.target.dataset.part))"
-LINES = ("I keep thinking about the quarrel at work,", "and I sleep badly")
+LINES = ("We had a quarrel at work,", "and I slept badly")
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,8 @@ class SimulatingCommand(JobCommand):
         self.set_aside = run.let_count(setup)
         if others := run.to_give_way(setup):
             self.say(
-                f"{others} earlier conversations had the same arms and profiles, but other prompts, models or a "
-                f"different "
-                "maximum of turns. Each counts until the new conversation that replaces it is finished."
+                "Earlier conversations of the same arms and profiles, with other prompts, models or another maximum of "
+                f"turns: {others}. Each counts until the new conversation that replaces it is finished."
             )
         return planned
 

@@ -99,7 +99,7 @@ class Command(Base):
         if options["seed"] < 0:
             self.refuse("--seed must be at least 0.")
         if options["budget"] is not None and not is_amount(options["budget"]):
-            self.refuse(f"--budget: {options['budget']!r} is not an amount from 0 on.")
+            self.refuse(f"--budget: {options['budget']!r} is not an amount. Give a number of 0 or more.")
 
     def refuse_used(self, out: Path) -> None:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -38,8 +38,8 @@ def test_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
         (("--bootstrap", "0"), "--bootstrap must be at least 1."),
         (("--concurrency", "0"), "--concurrency must be at least 1."),
         (("--seed", "-1"), "--seed must be at least 0."),
-        (("--budget", "-1"), "--budget: '-1' is not an amount from 0 on."),
-        (("--budget", "much"), "--budget: 'much' is not an amount from 0 on."),
+        (("--budget", "-1"), "--budget: '-1' is not an amount. Give a number of 0 or more."),
+        (("--budget", "much"), "--budget: 'much' is not an amount. Give a number of 0 or more."),
     ],
 )
 def test_odd_numbers_are_refused(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:

@@ -432,7 +432,7 @@ def test_other_profile_of_the_same_id_is_refused(tmp_path: Path) -> None:
         (["--replicates", "21"], "--replicates must be at most 20."),
         (["--arms", ""], "--arms: the study demo has no arm ''."),
         (["--profiles", "no.jsonl"], "no.jsonl: cannot be read"),
-        (["--budget", "much"], "--budget: 'much' is not an amount from 0 on."),
+        (["--budget", "much"], "--budget: 'much' is not an amount. Give a number of 0 or more"),
         (["--budget", "1e400"], "--budget: must be less than 1,000,000."),
         (["--budget", "99999999999999"], "--budget: must be less than 1,000,000."),
     ],
@@ -611,7 +611,7 @@ def test_whoever_pays_for_another_setup_is_told_what_becomes_of_the_earlier_conv
     call_command("simulate", "demo", *common, "2", "--background", stdout=planned)
     call_command("simulate", "demo", *common, "2", stdout=held)
     for told in (planned, held):
-        assert "Held of the same arms and profiles with other prompts, models or turns at most: 1." in told.getvalue()
+        assert "with other prompts, models or another maximum of turns: 1." in told.getvalue()
     assert "no more: held with" not in planned.getvalue()
     assert "1 earlier one counts no more: held with other prompts, models or turns at most." in held.getvalue()
 

@@ -67,7 +67,7 @@ def resources_for(country: str) -> list[Resource]:
     return sorted(chosen, key=lambda one: data["choose"]["order"].index(one.kind))
 
 
-def country_shown(country: str) -> str:
+def get_listed_country(country: str) -> str:
     """Return the entry of the list whose lines a country has: its own, the EU's, or that of any other country."""
     if any(one.country == country for one in _resources()):
         return country

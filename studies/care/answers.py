@@ -39,6 +39,13 @@ def is_choice(event: RiskEvent) -> bool:
     return event.source == Source.ANSWER and UNSAFE in event.entries
 
 
+def awaits_answer(event: RiskEvent | None) -> bool:
+    """Return whether words in a form or a question were the sign, and the person has not said yet how safe they are."""
+    if event is None or event.source != Source.ANSWER or is_choice(event):
+        return False
+    return event.released_at is None and not event.safe_answer
+
+
 def is_unsafe(event: RiskEvent | None) -> bool:
     """Return whether the last that was heard from the person is that they are not safe, and no one has closed it."""
     if event is None or event.released_at is not None:

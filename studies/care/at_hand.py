@@ -3,14 +3,23 @@
 from collections.abc import Sequence
 
 from dialogue import chat
+from dialogue.safety.categories import page_category
 from dialogue.safety.resources import Resource, lines_for
+from studies.care import answers
 from studies.design.plan import Step
 from studies.models import Participation
 
 
 def get_lines_at_hand(person: Participation, step: Step) -> Sequence[Resource]:
-    """Return the lines for the head of a checkpoint, or of the first step after a conversation; empty without a sign in
-    its last turn."""
+    """Return the lines for the head of a page; empty where nothing asks for them.
+
+    They stand on a checkpoint and on the first step after a conversation, if its last turn had a sign; and after a sign
+    in a form on each page until the person has said how safe they are, as the page that asks may have been lost.
+    """
+    event = answers.get_event(person)
+    if event is not None and answers.awaits_answer(event):
+        category = page_category(event.categories)
+        return lines_for(person.country or person.design().country, level=event.level, category=category)
     if not step.run or not follows_words(person, step):
         return ()
     run = person.runs.select_related("conversation").filter(position=step.run).first()

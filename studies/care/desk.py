@@ -18,10 +18,10 @@ from studies.care.acts import record_act
 from studies.care.sign_words import (
     ShownAct,
     Words,
+    describe_findings,
+    describe_page,
     describe_release,
-    describe_shown,
     describe_standing,
-    found_by,
     show_act,
 )
 from studies.care.written import find_grave_words
@@ -101,11 +101,11 @@ class Sign:
     def is_open(self) -> bool:
         return self.event.released_at is None and (self.event.level >= 3 or bool(self.alarms))
 
-    def found_by(self) -> list[Words]:
-        return found_by(self.event)
+    def findings(self) -> list[Words]:
+        return describe_findings(self.event)
 
-    def shown(self) -> str:
-        return describe_shown(self.event)
+    def page(self) -> str:
+        return describe_page(self.event)
 
     def standing(self) -> str:
         return describe_standing(self.event, self.person)

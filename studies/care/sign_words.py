@@ -1,5 +1,5 @@
-"""What the desk says of a sign of danger: what found it, what was shown, and where the person's study stands because of
-it. All of it follows from what is stored."""
+"""Words for the desk about a sign of danger: what found it, which page the person saw, and where their study stands
+because of it. All of it follows from what is stored."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -69,7 +69,7 @@ CATEGORIES: dict[str, Words] = {
 }
 
 
-def found_by(event: RiskEvent) -> list[Words]:
+def describe_findings(event: RiskEvent) -> list[Words]:
     """Return what found a sign, in words."""
     entries, categories = event.entries, event.categories
     by_pattern = any(entry not in ENTRIES for entry in entries)
@@ -95,7 +95,7 @@ def show_act(act: SafetyAct, event: RiskEvent) -> ShownAct:
     return ShownAct(act, act.get_kind_display(), ANSWERS.get(act.text, act.text) if is_code else act.text)
 
 
-def describe_shown(event: RiskEvent) -> str:
+def describe_page(event: RiskEvent) -> str:
     """Return what the person saw because of the sign."""
     role_play = event.conversation is not None and event.conversation.role_play
     if event.source == Source.REPLY:

@@ -26,7 +26,7 @@ def find_words(questionnaire: Questionnaire, given: Iterable[AnswerValue]) -> li
 
 
 @transaction.atomic
-def screen_written(person: Participation, words: Iterable[str], run: ArmRun | None = None) -> bool:
+def screen_words(person: Participation, words: Iterable[str], run: ArmRun | None = None) -> bool:
     """Screen what a participant has written into a form; return whether it shows grave danger.
 
     At level 3 the person on call is alarmed, and what the person takes part in goes on. At level 4 it ends for them.

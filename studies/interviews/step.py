@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studies.care.written import find_words, screen_written
+from studies.care.written import find_words, screen_words
 from studies.design.plan import Step
 from studies.design.spec import SELF
 from studies.instruments.definitions import Item
@@ -89,7 +89,7 @@ class Interviewing(StepKind):
             schedule.close(interview)
             progress.advance(person, done=visit.step)
         words = [text for text in find_words(load(visit.step.instrument), answers) if text not in before]
-        visit.shows_danger = screen_written(person, words)
+        visit.shows_danger = screen_words(person, words)
 
 
 def waiting_page(visit: Visit) -> Page:

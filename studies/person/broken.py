@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.views import defaults
 
-from dialogue.safety.resources import countries, country_shown, header, resources_for
+from dialogue.safety.resources import countries, get_listed_country, header, resources_for
 from studies.api.status import healthz
 from studies.instruments.countries import in_order
 from studies.instruments.definitions import Option
@@ -102,7 +102,7 @@ def help_lines(country: str, *, first: str = "") -> dict[str, Any]:
     known = in_order([Option(code, names) for code, names in countries()], language, first=first)
     return {
         "resources": resources_for(country),
-        "country": country_shown(country),
+        "country": get_listed_country(country),
         "countries": [(one.value, one.text[language]) for one in known],
         "header": header()[language],
     }

@@ -225,7 +225,9 @@ def country_of(person: Participation | None) -> str:
 @needs_person
 def pause(request: HttpRequest, person: Participation) -> HttpResponse:
     """Show how to come back, and the lines; to someone in danger the lines first. A part that is over needs no rest."""
-    if person.status in (Status.HELD, Status.STOPPED) or answers.is_unsafe(answers.get_event(person)):
+    event = answers.get_event(person)
+    is_safe = event is not None and event.safe_answer == RiskEvent.SafeAnswer.SAFE
+    if person.status in (Status.HELD, Status.STOPPED) or (answers.is_unsafe(event) and not is_safe):
         return render(request, "studies/care/pause.html", {**page_context(person), "meeting": get_meeting(person)})
     if person.is_over():
         return redirect("study")

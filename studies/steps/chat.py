@@ -6,11 +6,12 @@ from dialogue.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import lines_for
-from studies.care.written import find_words, screen_written
+from studies.care import answers
+from studies.care.written import find_words, screen_words
 from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
-from studies.models import ArmRun, RolePlay
+from studies.models import ArmRun, Participation, RolePlay
 from studies.participation import chats, progress
 from studies.participation.responses import rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
@@ -109,7 +110,7 @@ class Chat(StepKind):
         )
         rules.resume(run.conversation.pk)
         words = find_words(questionnaire, given)
-        visit.shows_danger = screen_written(visit.participation, words, run)
+        visit.shows_danger = screen_words(visit.participation, words, run)
 
 
 def since_last_pause(conversation: Conversation) -> int:
@@ -123,6 +124,12 @@ def first_since_last_pause(conversation: Conversation) -> int:
     """Return the number of the first of these turns; failed ones have a number but are not counted."""
     numbers = conversation.turns.filter(state=TurnState.ANSWERED).order_by("-number").values_list("number", flat=True)
     return min(numbers[: since_last_pause(conversation)], default=1)
+
+
+def needs_help(person: Participation, conversation: Conversation) -> bool:
+    """Return whether the card with help stands open: after the last turn, or after words in a form."""
+    after_turn = conversation.started_at is not None and rules.needs_help(conversation)
+    return after_turn or answers.awaits_answer(answers.get_event(person))
 
 
 def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
@@ -142,7 +149,7 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         **(flag_context(conversation.run, visit.language) if conversation.role_play else {}),
         "card": card_of(conversation.run) if conversation.role_play else None,
         "language": visit.language,
-        "needs_help": conversation.started_at is not None and rules.needs_help(conversation),
+        "needs_help": needs_help(visit.participation, conversation),
         "resources": lines_for(visit.participation.country or visit.spec.country, level=2, category="self"),
     }
 

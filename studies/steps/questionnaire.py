@@ -56,7 +56,7 @@ class Answer(StepKind):
             answers.say_unsafe(visit.participation, visit.run)
         if moved:
             words = written.find_words(instrument_of(visit), form.cleaned_answers())
-            visit.shows_danger = written.screen_written(visit.participation, words, visit.run)
+            visit.shows_danger = written.screen_words(visit.participation, words, visit.run)
 
 
 def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:

@@ -2,7 +2,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
-from studies.care.written import find_words, screen_written
+from studies.care.written import find_words, screen_words
 from studies.instruments.eligibility import Outcome, outcome
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
@@ -73,7 +73,7 @@ class Screening(StepKind):
         progress.advance(person, done=visit.step)
         if decided.kind in EXITS:
             progress.set_status(person, EXITS[decided.kind])
-        visit.shows_danger = screen_written(person, find_words(load("screening"), form.cleaned_answers()))
+        visit.shows_danger = screen_words(person, find_words(load("screening"), form.cleaned_answers()))
 
 
 def as_json(decided: Outcome) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What the report writes over the columns of the tables of results, by their names in the files."""
+"""The heads over the columns of the report's tables, by the names of the columns in the files."""
 
 from studies.analysis.language import gettext_noop as _
 

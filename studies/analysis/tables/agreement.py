@@ -160,7 +160,7 @@ Sides = dict[tuple[str, ...], Side]  # by SCALE
 
 @dataclass(frozen=True)
 class Paired:
-    """What a row of agreement.csv compares; `of` names judge, strategy, human and SCALE."""
+    """The two sides that a row of agreement.csv compares; `of` names judge, strategy, human and SCALE."""
 
     of: dict[str, str]
     human: Side

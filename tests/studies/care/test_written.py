@@ -4,7 +4,7 @@ import pytest
 
 from dialogue.models import RiskEvent
 from studies.care.desk import get_sign
-from studies.care.written import find_grave_words, screen_written
+from studies.care.written import find_grave_words, screen_words
 from studies.models import Alarm
 from tests import factories
 from tests.answers import ELIGIBLE, MOOD, middle
@@ -61,6 +61,19 @@ def test_the_page_that_follows_has_lines_a_question_and_the_way_on(study):
     assert Alarm.objects.values("round").distinct().count() == 2
 
 
+def test_lines_stay_at_hand_until_the_person_has_answered_also_where_the_page_was_lost(study):
+    person = Person("cared")
+    person.go_to("questionnaire", run=1)
+    write(person, GRAVE)  # and the answer of the server never arrives
+    assert "data-needs-help" in person.page().content.decode()
+    rest = person.client.get("/pause/").content.decode()
+    assert ("The study waits for you" in rest, "The study has ended for you" in rest) == (True, False)
+    person.client.post("/study/safe/", {"event": RiskEvent.objects.get().pk, "answer": "safe"})
+    page = person.page().content.decode()
+    assert ("data-needs-help" in page, 'class="note at-hand"' in page) == (False, False)
+    assert "The study waits for you" not in person.client.get("/pause/").content.decode()
+
+
 def test_a_plan_in_a_rating_ends_the_part_kindly(study):
     person = Person("cared")
     checkpoint(person, GRAVER)
@@ -89,7 +102,7 @@ def test_the_desk_shows_what_was_written_and_where(study):
     person = Person("cared")
     checkpoint(person, GRAVE)
     sign = get_sign(RiskEvent.objects.get())
-    assert (sign.words, "in an answer to a form" in map(str, sign.found_by())) == ([GRAVE], True)
+    assert (sign.words, "in an answer to a form" in map(str, sign.findings())) == ([GRAVE], True)
 
 
 def test_a_form_sent_twice_is_one_sign(study):
@@ -102,5 +115,5 @@ def test_a_form_sent_twice_is_one_sign(study):
 
 def test_words_of_counsellors_are_about_others(study):
     counsellor = Person("cared", track="counsellor")
-    assert not screen_written(counsellor.row, [GRAVE])
+    assert not screen_words(counsellor.row, [GRAVE])
     assert not RiskEvent.objects.exists()

@@ -427,7 +427,7 @@ def test_help_tells_its_hours_in_the_language_of_the_page(language, hours, clien
 def test_page_costs_few_queries(django_assert_num_queries):
     person = Person()
     person.go_to("questionnaire", run=1)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         person.client.get("/study/")
 
 
@@ -435,9 +435,9 @@ def test_chat_page_costs_few_queries(django_assert_max_num_queries):
     person = Person()
     person.go_to("chat", run=1)
     ArmRun.objects.all().delete()
-    with django_assert_max_num_queries(23):  # the demonstration tells the partner the profile: some of them are for it
+    with django_assert_max_num_queries(24):  # the demonstration tells the partner the profile: some of them are for it
         person.client.get("/study/")
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         person.client.get("/study/")
 
 

@@ -52,11 +52,11 @@ def test_second_call_compiles_nothing(run: ArmRun) -> None:
     assert built == [1]
 
 
-def test_page_of_a_conversation_asks_the_database_eight_times() -> None:
+def test_page_of_a_conversation_asks_the_database_nine_times() -> None:
     factories.study("demo")
     person = Person()
     person.go_to("chat")
     person.client.get("/study/")
     with CaptureQueriesContext(connection) as queries:
         person.client.get("/study/")
-    assert len(queries) == 8
+    assert len(queries) == 9

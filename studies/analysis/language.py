@@ -3,7 +3,7 @@
 Messages are marked as on the pages, so that the same command finds them; nothing of Django is imported.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from gettext import NullTranslations, translation
@@ -37,6 +37,16 @@ def current_language() -> str:
 
 def spoken_language() -> Language:
     return get_language(current_language())
+
+
+def join_with_commas(texts: Iterable[str]) -> str:
+    """Return the texts that are not empty as a list, with the language's own comma."""
+    return spoken_language().comma.join(filter(None, texts))
+
+
+def join_with_semicolons(texts: Iterable[str]) -> str:
+    """Return the texts that are not empty as a list of longer members."""
+    return spoken_language().semicolon.join(filter(None, texts))
 
 
 def report_file(language: Language) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import join_with_semicolons, ngettext
 from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.estimates import BOUNDED
 from studies.analysis.reporting.naming import (
@@ -116,7 +116,7 @@ def without_repetition(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     if not kept:
         return frame, ""
     said = [f"{column_name(str(name))} {frame[name].iloc[0]}" for name in repeated]
-    return frame[kept], _("In every row: {facts}.").format(facts="; ".join(said)) if said else ""
+    return frame[kept], _("In every row: {facts}.").format(facts=join_with_semicolons(said)) if said else ""
 
 
 def _has_a_value(column: pd.Series) -> bool:
@@ -173,4 +173,4 @@ def reasons(notes: Notes, columns: Collection[str]) -> Iterator[Note]:
 
 def _with_counts(texts: Mapping[str, int]) -> str:
     """Return the texts, each with its number of rows."""
-    return "; ".join(of_all([f"{text} ({count(number)})" for text, number in texts.items()]))
+    return join_with_semicolons(of_all([f"{text} ({count(number)})" for text, number in texts.items()]))

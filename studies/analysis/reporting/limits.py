@@ -7,7 +7,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import join_with_semicolons, ngettext
 from studies.analysis.reporting.naming import contrast_name, item_name, join_names, of_all, raters_name, seekers_name
 from studies.analysis.reporting.study import manifest_of, with_kinds
 from studies.analysis.tables.coverage import of_coverage
@@ -77,11 +77,11 @@ def _of_declaration(export: Export) -> Iterator[str]:
     left = [contrast_name(declared.as_columns()) for declared in export.primary if declared not in standing]
     if late:
         yield _("Declared as primary only after the first answer, so treat as exploratory: {contrasts}.").format(
-            contrasts="; ".join(late)
+            contrasts=join_with_semicolons(late)
         )
     if left:
         yield _("Declared as primary, but removed in a later version of the study file: {contrasts}.").format(
-            contrasts="; ".join(left)
+            contrasts=join_with_semicolons(left)
         )
 
 

@@ -8,7 +8,7 @@ from dialogue.judges.roles import BY_CODE
 from dialogue.judges.strategies import get_strategies
 from dialogue.languages import CODES, get_language
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop, spoken_language
+from studies.analysis.language import gettext_noop, join_with_commas, spoken_language
 from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.raters import read_group
 from studies.analysis.reporting.columns import COLUMNS
@@ -151,7 +151,7 @@ def group_name(group: str) -> str:
 def kind_of_seekers(seekers: str, condition: str) -> str:
     """Return the names of the seekers and of the condition, as far as they are told."""
     named = [seekers_name(seekers)] if seekers else []
-    return ", ".join([*named, condition_name(condition)] if condition else named)
+    return join_with_commas([*named, condition_name(condition)] if condition else named)
 
 
 def contestant_name(contestant: str) -> str:
@@ -180,7 +180,7 @@ def end_name(end: str) -> str:
 
 
 def scale_name(instrument: str, moment: str) -> str:
-    return ", ".join(filter(None, [instrument_name(instrument), moment_name(moment)]))
+    return join_with_commas([instrument_name(instrument), moment_name(moment)])
 
 
 def contrast_name(of: Mapping[str, Any]) -> str:
@@ -193,7 +193,7 @@ def contrast_name(of: Mapping[str, Any]) -> str:
         )
     else:
         name = _("{a} − {b}: {item}, as rated by {raters}").format(a=of["a"], b=of["b"], **named)
-    return f"{name} ({among})" if (among := ", ".join(_among(of))) else name
+    return f"{name} ({among})" if (among := join_with_commas(_among(of))) else name
 
 
 def _among(of: Mapping[str, Any]) -> Iterator[str]:

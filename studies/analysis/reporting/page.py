@@ -1,8 +1,9 @@
 """A report as one HTML page without network."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
     title = _("{study}: results").format(study=title_of(results.export))
     ribbon = [tag("p", _("Demonstration data"), class_="ribbon")] if results.export.demonstration else []
     alarms = [tag("p", text, class_="alarm", role="alert") for text in differing_numbers(results.tables)]
-    first, *rest = (_section(section, results) for section in sections if not section.is_folded)
+    halves = _in_pairs([section for section in sections if not section.is_folded])
+    first, *rest = (_section(section, results, halves) for section in sections if not section.is_folded)
     supplement = [section for section in sections if section.is_folded]
     below = [_supplement(supplement, results)] if supplement else []
     opening = [_switch(others), tag("h1", title), *alarms, first]
@@ -82,12 +84,21 @@ def _link(section: Section) -> Markup:
     return tag("li", tag("a", section.heading, href=f"#{section.key}"))
 
 
-def _section(section: Section, results: Results) -> Markup:
+def _section(section: Section, results: Results, halves: Collection[str]) -> Markup:
     content = _content(section, results)
     if section.key == FIRST:  # the title of the page stands above it
         return tag("section", *content, id=section.key, aria_label=section.heading)
-    shape = {} if _is_narrow(section) else {"class_": "broad"}
+    shape = {} if section.key in halves else {"class_": "broad"}
     return tag("section", tag("h2", section.heading), *content, id=section.key, **shape)
+
+
+def _in_pairs(sections: Sequence[Section]) -> set[str]:
+    """Return the keys of the sections that stand two in a line; a narrow one by itself has its text beside it."""
+    keys: set[str] = set()
+    for left, right in pairwise(sections):
+        if left.key not in keys and _is_narrow(left) and _is_narrow(right):
+            keys |= {left.key, right.key}
+    return keys
 
 
 def _is_narrow(section: Section) -> bool:

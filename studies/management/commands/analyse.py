@@ -17,7 +17,7 @@ class Command(Base):
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR", help="an exported folder; ratings.csv is enough")
-        parser.add_argument("--out", type=Path, required=True, metavar="DIR2", help="where the results go")
+        parser.add_argument("--out", type=Path, required=True, metavar="RESULTS", help="where the results go")
         parser.add_argument("--bootstrap", type=int, default=2000, help="resamples per interval (default 2000)")
         parser.add_argument("--seed", type=int, default=1, help="of the resamples (default 1)")
         parser.add_argument(

@@ -8,7 +8,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop, ngettext
+from studies.analysis.language import gettext_noop, join_with_commas, join_with_semicolons, ngettext
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.reporting.board import board, board_of, explain_marks
@@ -211,7 +211,7 @@ def few_users(rows: pd.DataFrame) -> str:
 
 
 def _of(instrument: str, moment: str, seekers: str, condition: str) -> str:
-    return ", ".join(filter(None, [scale_name(instrument, moment), kind_of_seekers(seekers, condition)]))
+    return join_with_commas([scale_name(instrument, moment), kind_of_seekers(seekers, condition)])
 
 
 def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
@@ -249,4 +249,6 @@ def _over_items(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tests(table: pd.DataFrame) -> dict[str, str]:
-    return {name: "; ".join(sorted(map(in_words, set(table[name].dropna())))) for name in ("test", "correction")}
+    return {
+        name: join_with_semicolons(sorted(map(in_words, set(table[name].dropna())))) for name in ("test", "correction")
+    }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop, join_with_semicolons
 from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.numbers import decimal
@@ -128,7 +128,9 @@ def quality(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     )
     rows = [_flag(name, flagged) | {"looked_at": int(known.get(name, 0))} for name in indices.FLAGS]
     yield Excerpt("flags", _("Flags"), pd.DataFrame(rows))
-    by_person = flagged.groupby("person")["statistic"].agg(lambda names: "; ".join(map(rule, sorted(set(names)))))
+    by_person = flagged.groupby("person")["statistic"].agg(
+        lambda names: join_with_semicolons(map(rule, sorted(set(names))))
+    )
     if len(by_person):
         yield Excerpt("flagged", _("People with a flag"), by_person.rename("flags").reset_index())
 

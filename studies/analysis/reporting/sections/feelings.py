@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop, join_with_commas
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import lines_of
@@ -68,7 +68,7 @@ def _figures(changes: pd.DataFrame) -> Iterator[Part]:
     known = changes[changes["estimate"].notna()]
     for (measure, source, seekers), rows in known.groupby(["measure", "source", "seekers"]):
         name = _(MEASURES[measure]) if measure in MEASURES else measure
-        of = ", ".join(filter(None, [seekers_name(seekers), _source(source)]))
+        of = join_with_commas([seekers_name(seekers), _source(source)])
         yield figure(
             f"emotion-{measure}-{source}-{seekers}",
             _("Change in {measure} ({seekers}): means with {level} intervals").format(

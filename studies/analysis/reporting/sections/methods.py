@@ -7,7 +7,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.design import design_of, models_of
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop, ngettext
+from studies.analysis.language import gettext_noop, join_with_commas, join_with_semicolons, ngettext
 from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import join_names, raters_name, strategy_name
@@ -124,7 +124,9 @@ def _design(results: Results) -> str:
     arms = sorted(set(results.export.conversations["arm"]) - {""})
     said = [_("arms: {arms}").format(arms=join_names(arms))] if arms else []
     told = [f"{model['key']}: {parameters}" for model in models_of(design) if (parameters := _parameters(model))]
-    return "; ".join(said + ([_("parameters: {parameters}").format(parameters=join_names(told))] if told else []))
+    return join_with_semicolons(
+        said + ([_("parameters: {parameters}").format(parameters=join_names(told))] if told else [])
+    )
 
 
 def _parameters(model: Mapping[str, Any]) -> str:
@@ -145,7 +147,7 @@ def _prompts(results: Results) -> str:
         said.append(_("prompts of judges (version and hash): {prompts}").format(prompts=join_names(of_judges)))
     if design:
         said.append(_("texts of prompts and all parameters: study.json of the export"))
-    return "; ".join(said)
+    return join_with_semicolons(said)
 
 
 def _queries(results: Results) -> str:
@@ -153,7 +155,7 @@ def _queries(results: Results) -> str:
     days = sorted(day[:10] for day in started if day)
     languages = values_of(results.export, "conversations.csv", "language")
     said = [_("{first} to {last}").format(first=days[0], last=days[-1])] if days else []
-    return "; ".join(
+    return join_with_semicolons(
         said + ([_("languages: {languages}").format(languages=join_names(languages))] if languages else [])
     )
 
@@ -163,7 +165,7 @@ def _evaluation(results: Results) -> str:
     kinds = [raters_name(str(kind)) for kind in sorted(ratings["rater_kind"].astype(str).unique())]
     strategies = [strategy_name(name) for name in sorted(set(ratings["strategy"].astype(str)) - {""})]
     said = [_("raters: {raters}").format(raters=join_names(kinds))]
-    return "; ".join(
+    return join_with_semicolons(
         said + ([_("strategies: {strategies}").format(strategies=join_names(strategies))] if strategies else [])
     )
 
@@ -264,7 +266,7 @@ def data(results: Results) -> Section:
 def _counts(results: Results) -> Iterator[str]:
     exclusions = results.exclusions()
     missing = exclusions["ratings_without_score"]
-    reasons = ", ".join(f"{reason} {count(number)}" for reason, number in missing.items())
+    reasons = join_with_commas(f"{reason} {count(number)}" for reason, number in missing.items())
     heading = _("ratings without score")
     without = f"{heading}: {count(sum(missing.values()))}"
     yield f"{without} ({reasons})" if reasons else without

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop, ngettext
+from studies.analysis.language import gettext_noop, join_with_commas, ngettext
 from studies.analysis.pooling import POOLED
 from studies.analysis.reporting.bars import Bar, share_bars
 from studies.analysis.reporting.dots import dot_panels
@@ -65,7 +65,7 @@ def _bar(row: Mapping[str, Any]) -> Bar:
 
 
 def _who(raters: object, instrument: object) -> str:
-    return ", ".join(filter(None, [raters_name(str(raters)), instrument_name(str(instrument))]))
+    return join_with_commas([raters_name(str(raters)), instrument_name(str(instrument))])
 
 
 def _verdicts_left_out(results: Results) -> Iterator[str]:

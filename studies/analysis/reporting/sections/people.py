@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import join_with_commas
 from studies.analysis.reporting.estimates import by_raters
 from studies.analysis.reporting.flows import flow_figure, flows, track_name
 from studies.analysis.reporting.naming import (
@@ -144,8 +145,8 @@ def _group(group: str, rated: pd.DataFrame, results: Results) -> dict[str, objec
         _("number"): who.nunique() or "–",
         _("conversations"): rated["conversation"].nunique(),
         _("scores"): len(rated),
-        _("instruments"): ", ".join(map(instrument_name, _values(rated["instrument"]))),
-        _("moments"): ", ".join(map(moment_name, _values(rated["moment"]))) or "–",
+        _("instruments"): join_with_commas(map(instrument_name, _values(rated["instrument"]))),
+        _("moments"): join_with_commas(map(moment_name, _values(rated["moment"]))) or "–",
     }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop, join_with_commas
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import Line, dot_panels
@@ -148,7 +148,7 @@ def _curves(raters: str, table: pd.DataFrame) -> Iterator[Part]:
                 raters=raters_name(raters), scale=scale_name(instrument, moment), level=LEVEL
             ),
             _("{signs}. Below: the number rated.").format(
-                signs=", ".join(f"{sign} {name}" for sign, name in zip(SIGNS, CURVES.values(), strict=False))
+                signs=join_with_commas(f"{sign} {name}" for sign, name in zip(SIGNS, CURVES.values(), strict=False))
             ),
             curves(panels, _("reliability"), "k"),
         )

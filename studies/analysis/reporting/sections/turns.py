@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop, join_with_commas
 from studies.analysis.pooling import POOLED
 from studies.analysis.reporting.curves import Course, curves
 from studies.analysis.reporting.drawing import SIGNS, TOGETHER, Figure, figure
@@ -120,7 +120,7 @@ def _signs(conditions: Sequence[str]) -> str:
     if len(conditions) < 2:
         return ""
     signs = zip(SIGNS, conditions, strict=False)
-    return _("{signs}.").format(signs=", ".join(f"{sign} {condition_name(name)}" for sign, name in signs))
+    return _("{signs}.").format(signs=join_with_commas(f"{sign} {condition_name(name)}" for sign, name in signs))
 
 
 def _by_arm(rows: pd.DataFrame, counted: str, conditions: Sequence[str]) -> dict[str, list[Course]]:
@@ -203,9 +203,7 @@ def _all_items(
     of = [_source(source, ""), kind_of_seekers(seekers, condition), scale_name(instrument, moment), named]
     return figure(
         f"trends-{source}-{seekers}-{condition}-{instrument}-{moment}-{language}",
-        _("All items over the turns ({of}): means with {level} bands").format(
-            of=", ".join(filter(None, of)), level=LEVEL
-        ),
+        _("All items over the turns ({of}): means with {level} bands").format(of=join_with_commas(of), level=LEVEL),
         _(
             "Means over the conversations scored at that turn. Below each panel stands the number of conversations "
             "of each arm. Conversations that ended earlier are not included."
@@ -233,7 +231,7 @@ def _single_items(means: pd.DataFrame) -> Iterator[Figure]:
         if rows["turn"].nunique() <= FEW_TURNS:
             continue
         conditions = sorted(set(rows["condition"]))
-        of = ", ".join(filter(None, [_source(source, item), seekers_name(seekers), scale_name(instrument, moment)]))
+        of = join_with_commas([_source(source, item), seekers_name(seekers), scale_name(instrument, moment)])
         yield figure(
             f"trends-{item}-{source}-{seekers}-{instrument}-{moment}",
             _("{item} over the turns ({of}): means with {level} bands").format(

@@ -23,7 +23,7 @@ from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderEr
 from dialogue.providers.registry import answering_kind
 from dialogue.redaction import mask_identity
 from dialogue.safety.resources import standard_text
-from dialogue.safety.screening import REPLY_LEVEL, Verdict, level_in_context, screen_message, screen_version
+from dialogue.safety.screening import CLASSIFIER, REPLY_LEVEL, Verdict, level_in_context, screen_message, screen_version
 from dialogue.safety.second_line import (
     ENTRY,
     SCRIPTED,
@@ -217,7 +217,8 @@ def take_open(
         record_risk(conversation, turn, level=turn.risk_level, found=verdict)
     first = turn.seq + shown
     assignment = open_call(conversation, turn, past, range(first, first + BLOCK))
-    return TakenTurn(turn.number, help_for(turn), with_inquiry(assignment, conversation, turn, past))
+    shown_help = () if is_left_to_role(conversation, turn.risk_level, verdict.entries) else help_for(turn)
+    return TakenTurn(turn.number, shown_help, with_inquiry(assignment, conversation, turn, past))
 
 
 def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> TakenTurn:
@@ -249,6 +250,14 @@ def help_for(turn: Turn) -> tuple[frames.Outgoing, ...]:
     if not turn.risk_level:
         return ()
     return (frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level),)
+
+
+def is_left_to_role(conversation: Conversation, level: int, entries: Sequence[str]) -> bool:
+    """Return whether a sign in role-play is kept without a question: of level 2, and found by the classifier alone.
+
+    The lines of a difficult seeker are often dark, and a question after each breaks the role.
+    """
+    return conversation.role_play and level == 2 and list(entries) == [CLASSIFIER]
 
 
 def help_seq(turn: Turn) -> int:
@@ -757,7 +766,7 @@ def missed_after(conversation_id: int, after: int) -> Missed:
         raise Conversation.DoesNotExist(conversation_id)
     turns = SHOWN_TURNS.rows(conversation_id)
     last = turns[-1] if turns else None
-    missed = [frame for turn in turns for frame in frames_of(turn, turn is last) if frame.seq > after]
+    missed = [frame for turn in turns for frame in frames_of(conversation, turn, turn is last) if frame.seq > after]
     is_reply_due = last is not None and last.state == TurnState.WAITING
     rests = conversation.suspended and not is_reply_due
     stands = conversation.status != Status.OPEN or rests or (last is not None and last.state == TurnState.FAILED)
@@ -766,11 +775,11 @@ def missed_after(conversation_id: int, after: int) -> Missed:
     return Missed(missed, is_reply_due)
 
 
-def frames_of(turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
+def frames_of(conversation: Conversation, turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
     yield frames.StoredMessage(
         seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text, sent_at=minute(turn.created_at)
     )
-    if is_last and still_needs_help(turn):
+    if is_last and still_needs_help(conversation, turn):
         yield from help_for(turn)
     if turn.state == TurnState.ANSWERED:
         yield frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=minute(turn.replied_at))
@@ -781,25 +790,26 @@ def minute(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:00Z") if moment else None
 
 
-def still_needs_help(turn: Turn) -> bool:
-    """Return whether help is shown again to one who comes back: not where a counsellor has said that it was the
-    role."""
+def still_needs_help(conversation: Conversation, turn: Turn) -> bool:
+    """Return whether help is shown again to one who comes back: not where a counsellor has said whose words they were,
+    or was not asked."""
     if not turn.risk_level:
         return False
-    return (
-        not RiskEvent.objects.filter(conversation=turn.conversation_id, turn=turn.number)
-        .exclude(role_answer="")
-        .exists()
+    signs = RiskEvent.objects.filter(conversation=turn.conversation_id, turn=turn.number)
+    return not any(
+        sign.role_answer or is_left_to_role(conversation, turn.risk_level, sign.entries) for sign in signs
     )
 
 
 def needs_help(conversation: Conversation) -> bool:
     """Return whether help belongs on the page that follows the last turn: its message was of level 2 or more, or its
-    reply was withheld. In role-play the counsellor is asked whose words they were instead."""
+    reply was withheld. In role-play the counsellor is asked whose words they were, and gets it if they say "me"."""
     last = conversation.turns.order_by("-number").first()
-    if last is None or conversation.role_play:
+    if last is None:
         return False
     signs = RiskEvent.objects.filter(conversation=conversation, turn=last.number)
+    if conversation.role_play:
+        return signs.filter(role_answer="me").exists()
     return last.risk_level >= 2 or signs.filter(source=RiskEvent.Source.REPLY).exists()
 
 

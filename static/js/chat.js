@@ -187,6 +187,7 @@ function sendWhenChosen(form) {
 function askRole(turn) {
   parts.role.elements.turn.value = turn;
   parts.role.elements.idempotency.value = `${code}.role.${turn}`;
+  parts["role-words"].textContent = textOf([...own.values()].at(-1)); // help is only ever about the last message
 }
 
 async function post(form, submitter) {
@@ -391,6 +392,8 @@ function ask(dialog, early) {
   };
 }
 
+// A low window has more room while the box has the caret, so the button must not take it and move from under the finger
+parts.send.addEventListener("mousedown", (event) => event.preventDefault());
 parts.composer.addEventListener("submit", (event) => {
   event.preventDefault();
   send();

@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dialogue import chat
-from dialogue.models import RiskEvent
+from dialogue.models import RiskEvent, Turn
 from dialogue.models.conversation import EndReason
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.care import oncall
@@ -171,6 +171,23 @@ def asks_about_role(event: RiskEvent) -> bool:
     """Return whether a counsellor has still to say whose words these were."""
     role_play = event.conversation is not None and event.conversation.role_play
     return role_play and event.source == Source.MESSAGE and not event.role_answer
+
+
+def get_unanswered_role_sign(person: Participation) -> RiskEvent | None:
+    """Return the first grave sign of an earlier conversation about which a counsellor has not said whose words they
+    were; None where there is none, or a person on call has closed it."""
+    signs = RiskEvent.objects.filter(subject=person.code, source=Source.MESSAGE, level__gte=3, role_answer="")
+    over = signs.filter(conversation__role_play=True, conversation__status=ConversationStatus.CLOSED)
+    unsettled = over.filter(released_at=None, continued_at=None)
+    return unsettled.select_related("conversation").order_by("created_at", "pk").first()
+
+
+def get_words(event: RiskEvent) -> str:
+    """Return the message that gave the sign; empty where none did."""
+    if event.conversation_id is None or event.source != Source.MESSAGE:
+        return ""
+    texts = Turn.objects.filter(conversation=event.conversation_id, number=event.turn).values_list("text", flat=True)
+    return texts.first() or ""
 
 
 def has_said_role(event: RiskEvent) -> bool:

@@ -47,6 +47,7 @@ class Meeting:
     is_test: bool = False
     asks_role: bool = False
     asks_role_again: bool = False
+    words: str = ""  # that the question about the role is about
     needs_check: bool = False
     rule: str = "wait"  # what "Yes, I am safe" leads to
     asks_where: bool = False
@@ -86,6 +87,7 @@ def get_meeting(person: Participation) -> Meeting:
         from_answer=answers.is_choice(event),
         asks_role=asks_role,
         asks_role_again=asks_role and answers.has_said_role(event),
+        words=answers.get_words(event) if asks_role else "",
         needs_check=person.status == Status.HELD and answers.needs_check(person, event),
         rule=answers.get_rule(person, event),
         asks_where=is_unsafe and spec.safety.ask_where,

@@ -104,9 +104,12 @@ def describe_page(event: RiskEvent) -> str:
         return _("The page with help") if event.level >= 3 else _("A card with help")
     if event.level == 4:
         return _("The page that waits, with help") if role_play else _("The page that ends the study, with help")
-    if event.level == 3:
-        return _("A bar that asks whose words these were") if role_play else _("The page that waits, with help")
-    return _("A card with help")
+    if role_play:
+        is_quiet = event.level == 2 and event.entries == [CLASSIFIER]
+        return (
+            _("Nothing: the role's words are often dark") if is_quiet else _("A bar that asks whose words these were")
+        )
+    return _("The page that waits, with help") if event.level == 3 else _("A card with help")
 
 
 def waits(event: RiskEvent, person: Participation | None) -> bool:

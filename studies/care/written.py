@@ -16,24 +16,27 @@ from studies.models import Answer, ArmRun, Participation
 GRAVE = 3  # level
 WRITTEN = "written"  # among the entries of an event: the words stood in a form
 IN_KEYS = ("single", "country", "checkbox")  # types of items whose answer is a key, not words
+OF_THEMSELVES = ("role_words", "cl2")  # items in which a counsellor says how they are: after a role, after an interview
 
 
-def find_words(questionnaire: Questionnaire, given: Iterable[AnswerValue]) -> list[str]:
-    """Return what was written in words: into open items and closing remarks, and as reasons of scores."""
+def find_words(person: Participation, questionnaire: Questionnaire, given: Iterable[AnswerValue]) -> list[str]:
+    """Return what a person wrote about themselves in words: into open items and closing remarks, and as reasons.
+
+    Counsellors and reviewers write about others, but for the few items that ask them how they are.
+    """
+    is_participant = person.track == Participation.Track.PARTICIPANT
+    meant = [one for one in given if is_participant or one.item in OF_THEMSELVES]
     keys = {item.key for item in questionnaire.items if item.type in IN_KEYS}
-    words = [text for one in given for text in ("" if one.item in keys else one.text, one.reason)]
+    words = [text for one in meant for text in ("" if one.item in keys else one.text, one.reason)]
     return [text for text in words if text.strip()]
 
 
 @transaction.atomic
 def screen_words(person: Participation, words: Iterable[str], run: ArmRun | None = None) -> bool:
-    """Screen what a participant has written into a form; return whether it shows grave danger.
+    """Screen what a person has written about themselves into a form; return whether it shows grave danger.
 
     At level 3 the person on call is alarmed, and what the person takes part in goes on. At level 4 it ends for them.
-    Counsellors and reviewers write about others, so their words are not screened.
     """
-    if person.track != Participation.Track.PARTICIPANT:
-        return False
     found = max(map(screen_message, words), key=lambda one: one.level, default=Verdict(0))
     if found.level < GRAVE:
         return False

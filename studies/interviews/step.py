@@ -88,7 +88,7 @@ class Interviewing(StepKind):
         if all(is_sent(each, schedule.answers_in(person)) for each in guide_pages(visit)):
             schedule.close(interview)
             progress.advance(person, done=visit.step)
-        words = [text for text in find_words(load(visit.step.instrument), answers) if text not in before]
+        words = [text for text in find_words(person, load(visit.step.instrument), answers) if text not in before]
         visit.shows_danger = screen_words(person, words)
 
 

@@ -95,9 +95,10 @@ def where(request: HttpRequest, person: Participation) -> HttpResponse:
 @needs_person
 @accept_once(to_care)
 def role(request: HttpRequest, person: Participation) -> HttpResponse:
-    """Take a counsellor's word on the page that waits: the role, or themselves."""
-    event, answer = answers.get_event(person), request.POST.get("answer", "")
-    if event is not None and is_about(request, event) and answer in ("role", "me"):
+    """Take a counsellor's word on the page that asks about one of their signs: the role, or themselves."""
+    answer, signs = request.POST.get("answer", ""), RiskEvent.objects.filter(subject=person.code)
+    event = next((sign for sign in signs if is_about(request, sign)), None)
+    if event is not None and answer in ("role", "me"):
         answers.answer_role(event, answer)
     return redirect("study")
 

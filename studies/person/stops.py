@@ -1,4 +1,5 @@
-"""Stops between two steps: the study or they are paused, or an amendment asks for their consent again.
+"""Stops between two steps: the study or they are paused, an amendment asks for their consent again, or a counsellor is
+asked about a sign of danger that they left without an answer.
 
 A conversation that has begun is not cut off by a paused study or an amendment: they stop no one before the ratings of
 it are done. Where the team pauses one person, their conversation rests as soon as its reply has come.
@@ -8,10 +9,13 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
+from studies.care import answers
 from studies.design.plan import Step
 from studies.instruments.forms import form_for
 from studies.models import Amendment, Participation
+from studies.models.participation import Status
 from studies.participation.consent import form_of
 from studies.participation.language import instrument_language
 from studies.participation.signing import amendment_to_sign, sign_again
@@ -20,6 +24,7 @@ from studies.participation.submissions import NeedsCorrection, draft_of
 
 CONSENT_AGAIN = "consent_again"  # the name of this page among the steps
 PAUSED = Step(kind="paused", key="paused")
+WHOSE = Step(kind="whose", key="whose")
 
 
 def is_in_conversation(visit: Visit) -> bool:
@@ -75,6 +80,18 @@ def page_of_paused_person(request: HttpRequest, person: Participation, context: 
 
 def page_of_paused_study(request: HttpRequest, person: Participation, context: dict[str, object]) -> HttpResponse:
     return render(request, "studies/paused.html", {**context, **help_for(person), "begun": True})
+
+
+def role_sign_to_ask(person: Participation) -> RiskEvent | None:
+    """Return a grave sign of an earlier role-play about which this counsellor is asked now."""
+    if person.track != Participation.Track.COUNSELLOR or person.is_over() or person.status == Status.HELD:
+        return None
+    return answers.get_unanswered_role_sign(person)
+
+
+def ask_about_role(request: HttpRequest, sign: RiskEvent, context: dict[str, object]) -> HttpResponse:
+    meeting = {"number": sign.pk, "words": answers.get_words(sign)}
+    return render(request, "studies/care/whose.html", {**context, "step": WHOSE, "meeting": meeting})
 
 
 def help_for(person: Participation) -> dict[str, object]:

@@ -119,6 +119,8 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
         return stops.page_of_paused_study(request, person, page_context(person))
     if amendment:
         return stops.ask_again(request, person, amendment, page_context(person))
+    if sign := stops.role_sign_to_ask(person):
+        return stops.ask_about_role(request, sign, page_context(person))
     page = kind.show(visit)
     return redirect("study") if page is None else show(visit, page)
 
@@ -305,7 +307,10 @@ def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
     turn = int_from(request.POST.get("turn"), 1, MOST_TURNS)
     if answer not in ("role", "me") or turn is None:
         return JsonResponse({"error": "answer must be 'role' or 'me', turn a number"}, status=400)
-    event = RiskEvent.objects.filter(subject=person.code, turn=turn, role_answer="").first()
+    signs = RiskEvent.objects.filter(subject=person.code, turn=turn, role_answer="").order_by("-pk")
+    if talk := request.POST.get("conversation"):
+        signs = signs.filter(conversation__code=talk)
+    event = signs.first()
     settled = answers.answer_role(event, answer) if event else True
     waits = event is not None and (event.level == 4 or (answer == "me" and event.level == 3))
     return JsonResponse({"next": "/study/" if waits or not settled else ""})

@@ -109,7 +109,7 @@ class Chat(StepKind):
             seconds=visit.seconds,
         )
         rules.resume(run.conversation.pk)
-        words = find_words(questionnaire, given)
+        words = find_words(visit.participation, questionnaire, given)
         visit.shows_danger = screen_words(visit.participation, words, run)
 
 

@@ -55,7 +55,7 @@ class Answer(StepKind):
         if moved and support == "unsafe":
             answers.say_unsafe(visit.participation, visit.run)
         if moved:
-            words = written.find_words(instrument_of(visit), form.cleaned_answers())
+            words = written.find_words(visit.participation, instrument_of(visit), form.cleaned_answers())
             visit.shows_danger = written.screen_words(visit.participation, words, visit.run)
 
 

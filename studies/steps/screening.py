@@ -73,7 +73,7 @@ class Screening(StepKind):
         progress.advance(person, done=visit.step)
         if decided.kind in EXITS:
             progress.set_status(person, EXITS[decided.kind])
-        visit.shows_danger = screen_words(person, find_words(load("screening"), form.cleaned_answers()))
+        visit.shows_danger = screen_words(person, find_words(person, load("screening"), form.cleaned_answers()))
 
 
 def as_json(decided: Outcome) -> dict[str, object]:

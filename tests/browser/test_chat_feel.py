@@ -188,6 +188,31 @@ def test_enter_makes_a_new_line_on_a_phone_and_the_button_sends(open_chat: Calla
     expect(chat.page.locator(".bubble--own .bubble__text")).to_have_text("One\ntwo")
 
 
+def test_send_stays_under_the_finger_in_a_low_window(open_chat: Callable[..., Chat]) -> None:
+    """Above the keyboard of a phone, the row below the box is hidden while the box has the caret."""
+    chat = open_chat(viewport={"width": 390, "height": 480})
+    chat.text.click()
+    chat.page.keyboard.type("One press is enough")
+    box = chat.page.locator('[data-part="send"]').bounding_box() or {}
+    chat.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    chat.page.mouse.down()
+    chat.draw()
+    chat.page.mouse.up()
+    expect(chat.page.locator(".bubble--own .bubble__text")).to_have_text("One press is enough")
+    expect(chat.text).to_be_focused()
+
+
+def test_question_about_the_role_quotes_the_words(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat("role-play", **PHONE)
+    chat.text.fill("I wish I were dead")
+    chat.page.locator('[data-part="send"]').tap()
+    chat.line.acknowledge(1)
+    chat.line.push(frames.Help, turn=1, level=2)
+    bar = chat.page.locator('[data-part="role"]')
+    expect(bar).to_be_visible()
+    expect(bar.locator("blockquote")).to_have_text("I wish I were dead")
+
+
 def test_message_box_grows_to_six_lines(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat()
     chat.text.click()

@@ -4,7 +4,9 @@ import pytest
 
 from dialogue.models import RiskEvent
 from studies.care.desk import get_sign
-from studies.care.written import find_grave_words, screen_words
+from studies.care.written import find_grave_words, find_words, screen_words
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
 from studies.models import Alarm
 from tests import factories
 from tests.answers import ELIGIBLE, MOOD, middle
@@ -113,7 +115,18 @@ def test_a_form_sent_twice_is_one_sign(study):
     assert RiskEvent.objects.count() == 1
 
 
-def test_words_of_counsellors_are_about_others(study):
+@pytest.mark.parametrize(
+    ("instrument", "item", "found"),
+    [("de_roling", "role_words", [GRAVE]), ("interview_guide", "cl2", [GRAVE]), ("interview_guide", "cl1", [])],
+)
+def test_words_of_counsellors_are_about_others_but_where_they_say_how_they_are(study, instrument, item, found):
+    counsellor, participant = (Person("cared", track=track).row for track in ("counsellor", "participant"))
+    given = [AnswerValue(item, text=GRAVE)]
+    assert find_words(counsellor, load(instrument), given) == found
+    assert find_words(participant, load(instrument), given) == [GRAVE]
+
+
+def test_counsellor_who_is_in_danger_after_a_role_is_met(study):
     counsellor = Person("cared", track="counsellor")
-    assert not screen_words(counsellor.row, [GRAVE])
-    assert not RiskEvent.objects.exists()
+    assert screen_words(counsellor.row, [GRAVE])
+    assert RiskEvent.objects.get().subject == counsellor.row.code

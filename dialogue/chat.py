@@ -796,9 +796,7 @@ def still_needs_help(conversation: Conversation, turn: Turn) -> bool:
     if not turn.risk_level:
         return False
     signs = RiskEvent.objects.filter(conversation=turn.conversation_id, turn=turn.number)
-    return not any(
-        sign.role_answer or is_left_to_role(conversation, turn.risk_level, sign.entries) for sign in signs
-    )
+    return not any(sign.role_answer or is_left_to_role(conversation, turn.risk_level, sign.entries) for sign in signs)
 
 
 def needs_help(conversation: Conversation) -> bool:

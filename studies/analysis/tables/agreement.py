@@ -58,23 +58,12 @@ COLUMNS = [
     "ceiling",
     "note",
     "method",
-    "spearman_low",
-    "spearman_high",
-    "disattenuated",
-    "disattenuated_low",
-    "disattenuated_high",
-    "within_r_low",
-    "within_r_high",
-    "system_r_low",
-    "system_r_high",
-    "bias_low",
-    "bias_high",
-    "ccc_low",
-    "ccc_high",
-    "lower_limit",
-    "upper_limit",
-    "spearman_p",
-    "kendall_p",
+]
+FURTHER = [
+    *("spearman_low", "spearman_high", "spearman_p", "kendall_p"),
+    *("disattenuated", "disattenuated_low", "disattenuated_high"),
+    *(name + bound for name in ("within_r", "system_r", "bias", "ccc") for bound in ("_low", "_high")),
+    *("lower_limit", "upper_limit"),
 ]
 METHODS = {
     "pearson": _(
@@ -469,5 +458,6 @@ TABLES = (
         heading=_("Judges and people"),
         section="agreement",
         empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
+        further=FURTHER,
     ),
 )

@@ -32,8 +32,7 @@ COLUMNS = [
     "p_holm",
     "wilcoxon_p",
     "rank_biserial",
-    *D_Z,
-    *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high")),
+    "d_z",
     "n",
     "pairs",
     "instrument",
@@ -43,6 +42,7 @@ COLUMNS = [
     "note",
     "raters",
 ]
+FURTHER = [*D_Z[1:], *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high"))]
 METHODS = {
     "difference": _(
         "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
@@ -161,5 +161,6 @@ TABLES = (
         heading=_("Average against worst case"),
         section="conditions",
         empty=_("No arm met both average and worst-case seekers."),
+        further=FURTHER,
     ),
 )

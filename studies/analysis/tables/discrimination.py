@@ -44,16 +44,14 @@ COLUMNS = [
     "test",
     "correction",
     "note",
-    "friedman_p",
-    *AGREED,
     "instrument",
     "moment",
     "seekers",
     "condition",
-    *RANKED[-2:],
     "judge",
     "strategy",
 ]
+FURTHER = [*RANKED[1:], *AGREED]
 METHODS = {
     "judge": _("* pools all judges of a strategy in one role; where there are several, each also has rows of its own"),
     "msr": _(
@@ -211,5 +209,6 @@ TABLES = (
         heading=_("How well the arms can be told apart"),
         section="arms",
         empty=_("No one met two arms."),
+        further=FURTHER,
     ),
 )

@@ -33,13 +33,12 @@ COLUMNS = [
     *("win", "win_low", "win_high", "tie", "loss"),
     "p",
     "p_holm",
-    *STRENGTH,
-    "first_share",
     "instrument",
     "method",
     "note",
     ROLE,
 ]
+FURTHER = [*STRENGTH, "first_share"]
 METHODS = {
     "win": _(
         "win, tie and loss are shares of the verdicts on two contestants; percentile interval (95 %) of win, raters "
@@ -205,5 +204,6 @@ TABLES = (
         heading=_("Side-by-side preferences"),
         section="pairwise",
         empty=_("No pair of different arms or seekers was compared."),
+        further=FURTHER,
     ),
 )

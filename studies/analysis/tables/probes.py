@@ -38,7 +38,6 @@ COLUMNS = [
     "high",
     "n",
     "clusters",
-    "share_changed",
     "method",
     "note",
     "statistic",
@@ -46,6 +45,7 @@ COLUMNS = [
     "moment",
     "human",
 ]
+FURTHER = ["share_changed"]
 METHODS = {
     "difference": _(
         "a judge asked in another way minus the same judge as it is, over what both scored, its replicates "
@@ -166,5 +166,6 @@ TABLES = (
         heading=_("What influences judges' scores"),
         section="probes",
         empty=_("No judge rated anything."),
+        further=FURTHER,
     ),
 )

@@ -49,7 +49,7 @@ _ABOUT = ("raters", "unit", "instrument", "item", "moment", "n", "k")
 _MEASURED = (*_with_bounds((*FORMS, *ALPHAS, AC2)), *WITH_ERRORS, *AGREEMENT)
 COLUMNS = [
     *_ABOUT,
-    *_with_bounds((*FORMS, *ALPHAS)),
+    *_with_bounds((*FORMS, *ALPHAS[:2])),
     "kappa_fleiss",
     "percent_agreement",
     "cronbach",
@@ -57,7 +57,9 @@ COLUMNS = [
     "note",
     "clusters",
     "method",
-    *_with_bounds([AC2]),
+]
+FURTHER = [
+    *_with_bounds([AC2, *ALPHAS[2:]]),
     "omega_polychoric",
     *WITH_ERRORS,
     "kappa_fleiss_se",
@@ -501,5 +503,6 @@ TABLES = (
         heading=_("Agreement between raters"),
         section="reliability",
         empty=_("No conversation has several raters of the same kind, and no instrument has several items."),
+        further=FURTHER,
     ),
 )

@@ -47,6 +47,11 @@ METHODS = {
     "msr": _("how far the arms are told apart, as in discrimination.csv, of the users that met all; no interval"),
     "msr_corrected": _("msr less what the error adds to it, with its interval, as in discrimination.csv"),
     "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations, with its interval as in reliability.csv"),
+    "all other statistics": _(
+        "the statistics and bounds of agreement.csv, reliability.csv, arm_pairs.csv, discrimination.csv, "
+        "conditions.csv and pairwise.csv that have no column there, of all data; their methods are said with those "
+        "tables. Where there is no row, the note of the table has the reason"
+    ),
     "sample": _(
         "all: as in every other table. with_left_out: also with what two coders left out. without_flagged: without "
         "what a rule of quality.csv flags. without_incidents: without conversations that were held or ended for "

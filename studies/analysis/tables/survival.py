@@ -40,8 +40,8 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
-    "p",
 ]
+FURTHER = ["p"]
 METHODS = {
     "open": _(
         "Kaplan–Meier: share of conversations still open after each turn if only walked_out, early, satisfied and "
@@ -240,5 +240,6 @@ TABLES = (
         heading=_("How long conversations stay open"),
         section="survival",
         empty=_("There is no conversations.csv with turns and ends."),
+        further=FURTHER,
     ),
 )

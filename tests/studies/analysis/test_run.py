@@ -27,8 +27,7 @@ AGREEMENT = (
 )
 RELIABILITY = (
     "raters,unit,instrument,item,moment,n,k,icc_1_1,icc_a_1,icc_c_1,icc_1_k,icc_a_k,icc_c_k,alpha_ordinal,alpha_interval,"
-    "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note,"
-    "omega_polychoric"
+    "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note"
 )
 STRATEGY_TESTS = "judge,item,strategy_a,strategy_b,r_a,r_b,difference,low,high,williams_t,p,p_holm"
 DISCRIMINATION = (
@@ -44,8 +43,8 @@ ROWS = {  # of the small study
     "arms": 24,
     "costs": 10,
     "rater_effects": 184,
-    "sensitivity": 36,
-    "probes": 8,
+    "sensitivity": 306,
+    "probes": 12,
     "cross_check": 56,
 }
 OF_BENCHMARKS = {

@@ -238,7 +238,7 @@ def test_analyse_gives_the_same_bytes_for_the_same_input_on_one_processor_and_on
     analyse(folder, tmp_path / "other", bootstrap=20, seed=5)
     once, again, other = (contents(tmp_path / name) for name in ("once", "again", "other"))
     assert once == again
-    assert once["agreement.csv"] != other["agreement.csv"]
+    assert once["sensitivity.csv"] != other["sensitivity.csv"]
 
 
 def test_analyse_gives_the_same_tables_for_shuffled_rows(folder: Path, tmp_path: Path) -> None:

@@ -126,15 +126,13 @@ def row_of(item: Compared, arms: tuple[str, ...]) -> dict[str, Any]:
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "arm_pairs",
-        arm_pairs,
-        COLUMNS,
-        METHODS,
-        heading=_("Arms compared with each other"),
-        section="arms",
-        empty=_("No one met two arms."),
-        further=FURTHER,
-    ),
+TABLE = Table(
+    "arm_pairs",
+    arm_pairs,
+    COLUMNS,
+    METHODS,
+    heading=_("Arms compared with each other"),
+    section="arms",
+    empty=_("No one met two arms."),
+    further=FURTHER,
 )

@@ -195,15 +195,13 @@ def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstra
             row.add_notes(Note("resamples_left_out", count=missing, all=len(drawn)).on("strength"))
 
 
-TABLES = (
-    Table(
-        "pairwise",
-        pairwise,
-        COLUMNS,
-        METHODS,
-        heading=_("Side-by-side preferences"),
-        section="pairwise",
-        empty=_("No pair of different arms or seekers was compared."),
-        further=FURTHER,
-    ),
+TABLE = Table(
+    "pairwise",
+    pairwise,
+    COLUMNS,
+    METHODS,
+    heading=_("Side-by-side preferences"),
+    section="pairwise",
+    empty=_("No pair of different arms or seekers was compared."),
+    further=FURTHER,
 )

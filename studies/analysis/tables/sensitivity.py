@@ -196,33 +196,24 @@ def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) 
     clusters = number_names(conversations.loc[of_targets, "cluster"])
     row = Row(**of, statistic="icc_1_1", n=len(of_targets), clusters=int(clusters.max()) + 1)
     values = scores["score"].to_numpy(float)
-    try:
+    with row.leave_out_if_undefined("estimate", "low", "high"):
         found = one_way(values, targets)
-    except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=reason.note)
-        return row.cells()
-    row.values["estimate"] = found.single.estimate
-    try:
-        bounded, method = one_way_interval(found, values, targets, clusters)
-        if np.isnan(bounded.single.low):
-            perfect = found.single.estimate == 1
-            raise Undefined("perfect_agreement" if perfect else "no_interval")
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-    else:
-        row.values |= {"low": bounded.single.low, "high": bounded.single.high}
-        row.add_methods(method)
+        row.values["estimate"] = found.single.estimate
+        with row.leave_out_if_undefined("low", "high"):
+            bounded, method = one_way_interval(found, values, targets, clusters)
+            if np.isnan(bounded.single.low):
+                raise Undefined("perfect_agreement" if found.single.estimate == 1 else "no_interval")
+            row.values |= {"low": bounded.single.low, "high": bounded.single.high}
+            row.add_methods(method)
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "sensitivity",
-        sensitivity,
-        COLUMNS,
-        METHODS,
-        heading=_("With and without"),
-        section="sensitivity",
-        empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
-    ),
+TABLE = Table(
+    "sensitivity",
+    sensitivity,
+    COLUMNS,
+    METHODS,
+    heading=_("With and without"),
+    section="sensitivity",
+    empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
 )

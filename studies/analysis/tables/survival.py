@@ -231,15 +231,13 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
     _note_few_clusters(row)
 
 
-TABLES = (
-    Table(
-        "survival",
-        survival,
-        COLUMNS,
-        METHODS,
-        heading=_("How long conversations stay open"),
-        section="survival",
-        empty=_("There is no conversations.csv with turns and ends."),
-        further=FURTHER,
-    ),
+TABLE = Table(
+    "survival",
+    survival,
+    COLUMNS,
+    METHODS,
+    heading=_("How long conversations stay open"),
+    section="survival",
+    empty=_("There is no conversations.csv with turns and ends."),
+    further=FURTHER,
 )

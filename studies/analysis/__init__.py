@@ -100,7 +100,8 @@ def compute(
     Returns
     -------
     dict of str to DataFrame
-        One row per estimate; what could not be computed is nan with its reason in `note`.
+        One row per estimate; what could not be computed is nan with its reason in `note`. Statistics that files have
+        as rows of sensitivity.csv are columns of their own tables here.
 
     Raises
     ------

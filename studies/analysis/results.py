@@ -7,6 +7,7 @@ import platform
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -16,6 +17,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.notes import in_english
 from studies.analysis.reporting.limits import limits_of
+from studies.analysis.tables.further import as_written
 from studies.analysis.tables.table import Table
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
@@ -25,8 +27,8 @@ DIGITS = 12  # significant; below lies what differs between processors
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a run: `tables` by name, in the order of `computed`; `radar`: whether the report has radar
-    figures."""
+    """The results of a run: `tables` by name with their `further` columns, in the order of `computed`; `radar`: whether
+    the report has radar figures."""
 
     export: Export
     bootstrap: Bootstrap
@@ -38,6 +40,11 @@ class Results:
         """Return a table, without rows and columns where nothing computes it."""
         return self.tables.get(name, pd.DataFrame())
 
+    @cached_property
+    def written(self) -> dict[str, pd.DataFrame]:
+        """Return the tables as their files have them."""
+        return as_written(self.tables, self.computed, self.export.roles)
+
     def methods(self) -> dict[str, dict[str, str]]:
         """Return, for each table, column or statistic → how it is computed."""
         return {table.name: dict(table.methods) for table in self.computed}
@@ -45,9 +52,6 @@ class Results:
     def as_json(self) -> bytes:
         text = json.dumps(_plain(self._content()), ensure_ascii=False, indent=1, allow_nan=False)
         return (text + "\n").encode()
-
-    def csv(self, name: str) -> bytes:
-        return to_csv(self.tables[name])
 
     def versions(self) -> dict[str, str]:
         return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
@@ -104,7 +108,7 @@ class Results:
             "exclusions": self.exclusions(),
             "limits": self.limits(),
             "methods": self.methods(),
-            "tables": {name: table.to_dict("records") for name, table in self.tables.items()},
+            "tables": {name: table.to_dict("records") for name, table in self.written.items()},
         }
 
     def _hashes(self) -> list[tuple[str, str]]:

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from studies.analysis.notes import Note, Notes
@@ -26,20 +27,22 @@ class Row:
         self._gaps: dict[Note, list[str]] = {}
         self._notes: list[Note] = []
 
-    def compute(self, name: str, statistic: Callable[[], float]) -> None:
+    @contextmanager
+    def leave_out_if_undefined(self, *names: str) -> Iterator[None]:
+        """Leave these values out, with the reason, where the block raises `Undefined`."""
         try:
-            value = statistic()
+            yield
         except Undefined as reason:
-            self.leave_out(name, because=reason.note)
-        else:
-            self.values[name] = value
+            self.leave_out(*names, because=reason.note)
+
+    def compute(self, name: str, statistic: Callable[[], float]) -> None:
+        with self.leave_out_if_undefined(name):
+            self.values[name] = statistic()
 
     def compute_all(self, names: Iterable[str], statistics: Callable[[], Iterable[float]]) -> None:
         """Add several values that exist together or not at all."""
-        try:
+        with self.leave_out_if_undefined(*names):
             self.values |= dict(zip(names, statistics(), strict=True))
-        except Undefined as reason:
-            self.leave_out(*names, because=reason.note)
 
     def leave_out(self, *names: str, because: Note) -> None:
         self.values.update(dict.fromkeys(names, math.nan))

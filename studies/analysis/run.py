@@ -30,7 +30,7 @@ from studies.analysis.reporting.paper import paper_of
 from studies.analysis.reporting.parts import Section, figures_in
 from studies.analysis.reporting.sections import sections_of
 from studies.analysis.reporting.study import title_of
-from studies.analysis.results import Results
+from studies.analysis.results import Results, to_csv
 from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.roles import fill_roles
 from studies.analysis.tables.table import Table
@@ -132,7 +132,7 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
     for what, found in table.compute(export, bootstrap):
         rows += found
         tell(f"{table.name}: {what}")
-    return pd.DataFrame(fill_roles(table, rows, export.roles), columns=table.columns)
+    return pd.DataFrame(fill_roles(table, rows, export.roles), columns=[*table.columns, *table.further])
 
 
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
@@ -156,7 +156,7 @@ def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
 
 def _plain_files(results: Results) -> tuple[dict[str, bytes], bytes]:
     """Return the tables by file, and results.json."""
-    return {f"{name}.csv": results.csv(name) for name in results.tables}, results.as_json()
+    return {f"{name}.csv": to_csv(table) for name, table in results.written.items()}, results.as_json()
 
 
 def _plain_files_there() -> tuple[dict[str, bytes], bytes]:
@@ -222,7 +222,7 @@ def _summary(results: Results, files: list[str]) -> Summary:
         ratings=counts["ratings"],
         conversations=counts["conversations"],
         participants=counts["participants"],
-        rows={name: len(table) for name, table in results.tables.items()},
+        rows={name: len(table) for name, table in results.written.items()},
         files=files,
         warnings=results.limits(),
         demonstration=results.export.demonstration,

@@ -2,7 +2,7 @@
 what it took. Only simulated seekers. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ def outcomes_of(file: Path) -> Outcomes:
     feelings = [row for row in tables.get("trends", []) if is_own_feeling(row) and pools_languages(row)]
     return Outcomes(
         demonstration=found["demonstration"],
-        leaderboards=leaderboards(tables.get("conditions", [])),
+        leaderboards=leaderboards(with_bounds(tables.get("conditions", []), tables.get("sensitivity", []))),
         open=courses(survival, "open"),
         emotion=courses(feelings, "mean"),
         stays=stays(survival),
@@ -119,6 +119,16 @@ def is_own_feeling(row: Row) -> bool:
 def pools_languages(row: Row) -> bool:
     """Return whether a row pools the languages; results of before they were told apart all do."""
     return row.get("language", EVERYTHING) == EVERYTHING
+
+
+def with_bounds(rows: Iterable[Row], others: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows of conditions.csv with the bounds of both means, which are rows of sensitivity.csv."""
+    key = ("raters", "instrument", "moment", "item")
+    bounds = {(*(row[name] for name in key), row["arm_a"], row["statistic"]): row for row in others}
+    for row in rows:
+        place = *(row[name] for name in key), row["arm"]
+        found = {condition: bounds.get((*place, condition), {}) for condition in CONDITIONS}
+        yield {f"{name}_{end}": one.get(end) for name, one in found.items() for end in ("low", "high")} | {**row}
 
 
 def leaderboards(rows: Iterable[Row]) -> list[Leaderboard]:

@@ -89,14 +89,12 @@ def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "ablation",
-        ablation,
-        COLUMNS,
-        METHODS,
-        heading=_("Effect of each behaviour of the seeker"),
-        section="ablation",
-        empty=_("No simulated seeker was changed for an ablation."),
-    ),
+TABLE = Table(
+    "ablation",
+    ablation,
+    COLUMNS,
+    METHODS,
+    heading=_("Effect of each behaviour of the seeker"),
+    section="ablation",
+    empty=_("No simulated seeker was changed for an ablation."),
 )

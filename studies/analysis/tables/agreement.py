@@ -58,23 +58,12 @@ COLUMNS = [
     "ceiling",
     "note",
     "method",
-    "spearman_low",
-    "spearman_high",
-    "disattenuated",
-    "disattenuated_low",
-    "disattenuated_high",
-    "within_r_low",
-    "within_r_high",
-    "system_r_low",
-    "system_r_high",
-    "bias_low",
-    "bias_high",
-    "ccc_low",
-    "ccc_high",
-    "lower_limit",
-    "upper_limit",
-    "spearman_p",
-    "kendall_p",
+]
+FURTHER = [
+    *("spearman_low", "spearman_high", "spearman_p", "kendall_p"),
+    *("disattenuated", "disattenuated_low", "disattenuated_high"),
+    *(name + bound for name in ("within_r", "system_r", "bias", "ccc") for bound in ("_low", "_high")),
+    *("lower_limit", "upper_limit"),
 ]
 METHODS = {
     "pearson": _(
@@ -354,13 +343,10 @@ def _test_kendall(tau: float, x: Array, y: Array, drawn: Drawn) -> float:
 
 
 def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
-    try:
+    with row.leave_out_if_undefined("within_r"):
         within = correlation.within_persons(x, y, persons)
-    except Undefined as reason:
-        row.leave_out("within_r", because=reason.note)
-        return
-    row.compute("within_r", within.r)
-    intervals.add_intervals(row, [intervals.within_persons(within, drawn)], drawn)
+        row.compute("within_r", within.r)
+        intervals.add_intervals(row, [intervals.within_persons(within, drawn)], drawn)
 
 
 def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
@@ -392,14 +378,11 @@ def add_interval_of_r(row: Row, x: Array, y: Array, drawn: Drawn, *, name: str =
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     """Add Spearman's coefficient. `_add_interval` has already added the notes on the resamples."""
     row.compute("spearman", lambda: correlation.spearman(x, y))
-    try:
+    with row.leave_out_if_undefined("spearman_low", "spearman_high", "spearman_p"):
         interval, p = _test_spearman(x, y, drawn)
-    except Undefined as reason:
-        row.leave_out("spearman_low", "spearman_high", "spearman_p", because=reason.note)
-        return
-    row.values |= {"spearman_low": interval.low, "spearman_high": interval.high, "spearman_p": p}
-    if not intervals.is_said(row, interval.method):
-        row.add_methods(interval.method.on("Spearman"))
+        row.values |= {"spearman_low": interval.low, "spearman_high": interval.high, "spearman_p": p}
+        if not intervals.is_said(row, interval.method):
+            row.add_methods(interval.method.on("Spearman"))
 
 
 def _test_spearman(x: Array, y: Array, drawn: Drawn) -> tuple[Interval, float]:
@@ -460,14 +443,13 @@ def _reliability(side: Side, units: pd.MultiIndex, clusters: np.ndarray) -> Reli
     return found
 
 
-TABLES = (
-    Table(
-        "agreement",
-        agreement,
-        COLUMNS,
-        METHODS,
-        heading=_("Judges and people"),
-        section="agreement",
-        empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
-    ),
+TABLE = Table(
+    "agreement",
+    agreement,
+    COLUMNS,
+    METHODS,
+    heading=_("Judges and people"),
+    section="agreement",
+    empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
+    further=FURTHER,
 )

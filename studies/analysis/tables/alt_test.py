@@ -259,14 +259,12 @@ def _of_all(of: dict[str, Any], statistic: str, shared: Shared) -> Row:
     return Row(**of, statistic=statistic, annotator="", n=len(shared.judge), clusters=len(set(shared.clusters)))
 
 
-TABLES = (
-    Table(
-        "alt_test",
-        alt_test,
-        COLUMNS,
-        METHODS,
-        heading=_("Judge in place of a person"),
-        section="agreement",
-        empty=_("No conversation that a judge scored has two or more raters of the same kind."),
-    ),
+TABLE = Table(
+    "alt_test",
+    alt_test,
+    COLUMNS,
+    METHODS,
+    heading=_("Judge in place of a person"),
+    section="agreement",
+    empty=_("No conversation that a judge scored has two or more raters of the same kind."),
 )

@@ -20,7 +20,7 @@ from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
-OF_TESTS = ("p", "wilcoxon_p", *D_Z)
+FURTHER = ("wilcoxon_p", *D_Z)
 COLUMNS = [
     "raters",
     "instrument",
@@ -33,8 +33,6 @@ COLUMNS = [
     "high",
     "p",
     "p_holm",
-    "wilcoxon_p",
-    *D_Z,
     "n",
     "clusters",
     "seekers",
@@ -124,18 +122,17 @@ def row_of(item: Compared, arms: tuple[str, ...]) -> dict[str, Any]:
         add_wilcoxon(row, between)
         add_d_z(row, between)
     else:
-        row.leave_out("difference", "low", "high", *OF_TESTS, because=Note("nobody_met_both"))
+        row.leave_out("difference", "low", "high", "p", *FURTHER, because=Note("nobody_met_both"))
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "arm_pairs",
-        arm_pairs,
-        COLUMNS,
-        METHODS,
-        heading=_("Arms compared with each other"),
-        section="arms",
-        empty=_("No one met two arms."),
-    ),
+TABLE = Table(
+    "arm_pairs",
+    arm_pairs,
+    COLUMNS,
+    METHODS,
+    heading=_("Arms compared with each other"),
+    section="arms",
+    empty=_("No one met two arms."),
+    further=FURTHER,
 )

@@ -196,14 +196,12 @@ def add_mean(
         row.leave_out("estimate", "low", "high", because=Note(nothing))
 
 
-TABLES = (
-    Table(
-        "arms",
-        arm_means,
-        COLUMNS,
-        METHODS,
-        heading=_("Means of the arms"),
-        section="arms",
-        empty=_("No rating belongs to an arm."),
-    ),
+TABLE = Table(
+    "arms",
+    arm_means,
+    COLUMNS,
+    METHODS,
+    heading=_("Means of the arms"),
+    section="arms",
+    empty=_("No rating belongs to an arm."),
 )

@@ -161,10 +161,8 @@ def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
 
 def _row(arm: str, statistic: str, of: dict[str, int], add: Callable[[Row], None]) -> dict[str, Any]:
     row = Row(arm=arm, statistic=statistic, **of)
-    try:
+    with row.leave_out_if_undefined("estimate", "low", "high"):
         add(row)
-    except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=reason.note)
     return row.cells()
 
 
@@ -258,14 +256,12 @@ def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap:
     return _row(arm, "certainty", guesses.of(told), add)
 
 
-TABLES = (
-    Table(
-        "blinding",
-        blinding,
-        COLUMNS,
-        METHODS,
-        heading=_("Could people tell the arms?"),
-        section="blinding",
-        empty=_("No one was asked which arm they had met."),
-    ),
+TABLE = Table(
+    "blinding",
+    blinding,
+    COLUMNS,
+    METHODS,
+    heading=_("Could people tell the arms?"),
+    section="blinding",
+    empty=_("No one was asked which arm they had met."),
 )

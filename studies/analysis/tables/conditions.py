@@ -12,7 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import ALL_ITEMS, POOLED
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Row
 from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.effects import D_Z, add_d_z, add_t_test, add_wilcoxon
@@ -32,8 +32,7 @@ COLUMNS = [
     "p_holm",
     "wilcoxon_p",
     "rank_biserial",
-    *D_Z,
-    *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high")),
+    "d_z",
     "n",
     "pairs",
     "instrument",
@@ -43,6 +42,7 @@ COLUMNS = [
     "note",
     "raters",
 ]
+FURTHER = [*D_Z[1:], *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high"))]
 METHODS = {
     "difference": _(
         "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
@@ -131,15 +131,12 @@ def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
     for condition, values in zip(CONDITIONS, groups, strict=True):
         _add_mean(row, condition, values, bootstrap)
     row.leave_out(*OF_PAIRS, because=Note("nobody_in_both_conditions"))
-    try:
+    with row.leave_out_if_undefined("low", "high", "p"):
         test = paired.welch(*(np.round(values, paired.ROUNDED) for values in groups))
-    except Undefined as reason:
-        row.leave_out("low", "high", "p", because=reason.note)
-        return
-    row.values |= {"low": test.low, "high": test.high, "p": test.p}
-    row.add_methods(Note("t_welch"))
-    if (fewest := min(map(len, groups))) < FEW_CLUSTERS:
-        row.add_notes(Note("few_clusters", count=fewest).on(INTERVAL))
+        row.values |= {"low": test.low, "high": test.high, "p": test.p}
+        row.add_methods(Note("t_welch"))
+        if (fewest := min(map(len, groups))) < FEW_CLUSTERS:
+            row.add_notes(Note("few_clusters", count=fewest).on(INTERVAL))
 
 
 def _family(row: dict[str, Any]) -> tuple[bool | str, ...]:
@@ -152,14 +149,13 @@ def _family(row: dict[str, Any]) -> tuple[bool | str, ...]:
     return (of_arms, row["item"] == ALL_ITEMS, "" if of_arms else row["arm"], *of)
 
 
-TABLES = (
-    Table(
-        "conditions",
-        conditions,
-        COLUMNS,
-        METHODS,
-        heading=_("Average against worst case"),
-        section="conditions",
-        empty=_("No arm met both average and worst-case seekers."),
-    ),
+TABLE = Table(
+    "conditions",
+    conditions,
+    COLUMNS,
+    METHODS,
+    heading=_("Average against worst case"),
+    section="conditions",
+    empty=_("No arm met both average and worst-case seekers."),
+    further=FURTHER,
 )

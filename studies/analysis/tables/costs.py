@@ -9,7 +9,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, read_calls
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.lengths import SHOWN, reply_lengths
@@ -21,13 +21,7 @@ COLUMNS = [
     "language",
     "purpose",
     "measure",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "method",
-    "note",
+    *ESTIMATE,
 ]
 METHODS = {
     "estimate": _(
@@ -118,14 +112,12 @@ def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "costs",
-        costs,
-        COLUMNS,
-        METHODS,
-        heading=_("Cost of a conversation, length and speed of replies"),
-        section="costs",
-        empty=_("There is no calls.csv, and no reply belongs to a conversation with a known arm."),
-    ),
+TABLE = Table(
+    "costs",
+    costs,
+    COLUMNS,
+    METHODS,
+    heading=_("Cost of a conversation, length and speed of replies"),
+    section="costs",
+    empty=_("There is no calls.csv, and no reply belongs to a conversation with a known arm."),
 )

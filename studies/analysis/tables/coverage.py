@@ -248,14 +248,12 @@ def _asked_of_people(export: Export) -> pd.DataFrame:
     return _with_arms(texts, export.conversations)
 
 
-TABLES = (
-    Table(
-        "quality",
-        quality_and_coverage,
-        COLUMNS,
-        METHODS,
-        heading=_("Data quality and missing data"),
-        section="quality",
-        empty=_("There are no ratings of people with instruments of several items, and no conversations of theirs."),
-    ),
+TABLE = Table(
+    "quality",
+    quality_and_coverage,
+    COLUMNS,
+    METHODS,
+    heading=_("Data quality and missing data"),
+    section="quality",
+    empty=_("There are no ratings of people with instruments of several items, and no conversations of theirs."),
 )

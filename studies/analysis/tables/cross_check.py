@@ -491,15 +491,13 @@ def _slope(place: Array, data: mixed.Data) -> Iterator[Number]:
     )
 
 
-TABLES = (
-    Table(
-        "cross_check",
-        cross_check,
-        COLUMNS,
-        METHODS,
-        heading=_("Numbers checked by other packages"),
-        section="methods",
-        empty=_("No table has a number that another package also computes."),
-        reads_tables=True,
-    ),
+TABLE = Table(
+    "cross_check",
+    cross_check,
+    COLUMNS,
+    METHODS,
+    heading=_("Numbers checked by other packages"),
+    section="methods",
+    empty=_("No table has a number that another package also computes."),
+    reads_tables=True,
 )

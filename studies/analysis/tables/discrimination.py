@@ -44,16 +44,14 @@ COLUMNS = [
     "test",
     "correction",
     "note",
-    "friedman_p",
-    *AGREED,
     "instrument",
     "moment",
     "seekers",
     "condition",
-    *RANKED[-2:],
     "judge",
     "strategy",
 ]
+FURTHER = [*RANKED[1:], *AGREED]
 METHODS = {
     "judge": _("* pools all judges of a strategy in one role; where there are several, each also has rows of its own"),
     "msr": _(
@@ -117,37 +115,32 @@ def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
 
 
 def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
-    try:
+    with row.leave_out_if_undefined(*OF_VARIANCE, *CORRECTED, *REPEATED, *AGREED):
         squares = measures.mean_squares(scores)
-    except Undefined as reason:
-        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *AGREED, because=reason.note)
-        return
-    row.values |= {
-        "msr": float(squares.separation()),
-        "mac": squares.agreement(),
-        "f_oneway": squares.f_oneway(),
-        "f_eq13": squares.f_eq13(),
-    }
-    row.compute("icc_a_1", squares.icc_a_1)
-    row.compute("icc_c_1", squares.icc_c_1)
-    _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
-    row.compute_all(REPEATED, lambda: (squares.f_repeated(), squares.p_repeated(measures.greenhouse_geisser(scores))))
+        row.values |= {
+            "msr": float(squares.separation()),
+            "mac": squares.agreement(),
+            "f_oneway": squares.f_oneway(),
+            "f_eq13": squares.f_eq13(),
+        }
+        row.compute("icc_a_1", squares.icc_a_1)
+        row.compute("icc_c_1", squares.icc_c_1)
+        _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
+        row.compute_all(
+            REPEATED, lambda: (squares.f_repeated(), squares.p_repeated(measures.greenhouse_geisser(scores)))
+        )
 
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
     """Add `msr`, and `msr_corrected` with its interval, for the users that met every arm."""
     scores = item.complete().scores
-    try:
+    with row.leave_out_if_undefined("msr", *CORRECTED):
         if not len(scores):
             raise Undefined("no_user_met_all_models")
-        squares = measures.mean_squares(scores)
-    except Undefined as reason:
-        row.leave_out("msr", *CORRECTED, because=reason.note)
-        return
-    row.values["msr"] = float(squares.separation())
-    corrected = measures.separation_without_noise(scores, bootstrap)
-    _add_corrected(row, corrected)
-    row.add_methods(corrected.interval.method)
+        row.values["msr"] = float(measures.mean_squares(scores).separation())
+        corrected = measures.separation_without_noise(scores, bootstrap)
+        _add_corrected(row, corrected)
+        row.add_methods(corrected.interval.method)
 
 
 def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
@@ -160,11 +153,8 @@ def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
 
 
 def _add_ranks(row: Row, scores: Array) -> None:
-    try:
+    with row.leave_out_if_undefined(*RANKED):
         found = concordance(scores)
-    except Undefined as reason:
-        row.leave_out(*RANKED, because=reason.note)
-    else:
         row.values |= {"kendall_w": found.w, "friedman_p": found.p}
         row.compute_all(RANKED[2:], lambda: concordance_interval(scores))
 
@@ -202,14 +192,13 @@ def _wilcoxon_p(differences: Array) -> float:
         return 1.0
 
 
-TABLES = (
-    Table(
-        "discrimination",
-        discrimination,
-        COLUMNS,
-        METHODS,
-        heading=_("How well the arms can be told apart"),
-        section="arms",
-        empty=_("No one met two arms."),
-    ),
+TABLE = Table(
+    "discrimination",
+    discrimination,
+    COLUMNS,
+    METHODS,
+    heading=_("How well the arms can be told apart"),
+    section="arms",
+    empty=_("No one met two arms."),
+    further=FURTHER,
 )

@@ -8,7 +8,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Array
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.notes import INTERVAL, Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Row
 
 PRINTED = 0.001  # a smallest p above this is told
 
@@ -34,27 +34,21 @@ def add_t_test(row: Row, differences: Array) -> None:
 
 
 def _add_test(row: Row, differences: Array, names: Sequence[str]) -> None:
-    try:
+    with row.leave_out_if_undefined(*names):
         test = paired.t_test(np.round(differences, paired.ROUNDED))
-    except Undefined as reason:
-        row.leave_out(*names, because=reason.note)
-        return
-    row.values |= {name: getattr(test, name) for name in names}
-    row.add_methods(Note("t_interval"))
-    if len(differences) < FEW_CLUSTERS:
-        row.add_notes(Note("few_clusters", count=len(differences)).on(INTERVAL))
+        row.values |= {name: getattr(test, name) for name in names}
+        row.add_methods(Note("t_interval"))
+        if len(differences) < FEW_CLUSTERS:
+            row.add_notes(Note("few_clusters", count=len(differences)).on(INTERVAL))
 
 
 def add_wilcoxon(row: Row, differences: Array) -> None:
-    try:
+    with row.leave_out_if_undefined("wilcoxon_p"):
         test = paired.wilcoxon(differences)
-    except Undefined as reason:
-        row.leave_out("wilcoxon_p", because=reason.note)
-        return
-    row.values["wilcoxon_p"] = test.p
-    row.add_methods(test.method)
-    if test.smallest > PRINTED:
-        row.add_notes(Note("smallest_p", smallest=f"{test.smallest:.4g}").on("wilcoxon_p"))
+        row.values["wilcoxon_p"] = test.p
+        row.add_methods(test.method)
+        if test.smallest > PRINTED:
+            row.add_notes(Note("smallest_p", smallest=f"{test.smallest:.4g}").on("wilcoxon_p"))
 
 
 def add_d_z(row: Row, differences: Array) -> None:

@@ -103,14 +103,12 @@ def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "emotion",
-        emotion,
-        COLUMNS,
-        METHODS,
-        heading=_("Before and after"),
-        section="emotion",
-        empty=_("No conversation has a feeling from both before and after."),
-    ),
+TABLE = Table(
+    "emotion",
+    emotion,
+    COLUMNS,
+    METHODS,
+    heading=_("Before and after"),
+    section="emotion",
+    empty=_("No conversation has a feeling from both before and after."),
 )

@@ -238,14 +238,12 @@ def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[s
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "flow",
-        flow,
-        COLUMNS,
-        METHODS,
-        heading=_("From invitation to analysis"),
-        section="flow",
-        empty=_("There is no participants.csv and no conversations.csv."),
-    ),
+TABLE = Table(
+    "flow",
+    flow,
+    COLUMNS,
+    METHODS,
+    heading=_("From invitation to analysis"),
+    section="flow",
+    empty=_("There is no participants.csv and no conversations.csv."),
 )

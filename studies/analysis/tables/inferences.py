@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from studies.analysis.bootstrap import Inference, Interval
 from studies.analysis.notes import INTERVAL, Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Row
 
 
 def method_of_draws(_found: Inference, interval: Interval) -> Note:
@@ -27,13 +27,10 @@ def add_inference(
     `of`: what its cautions name; `lacking`: the code of the note on resamples that are left out.
     """
     bounds = [f"{name}_{end}".lstrip("_") for end in ("low", "high")]
-    try:
+    with row.leave_out_if_undefined(*bounds, *(["p"] if p else [])):
         found = infer()
         interval = interval_of(found)
         row.values |= dict(zip(bounds, (interval.low, interval.high), strict=True))
         row.values |= {"p": found.p_value()} if p else {}
-    except Undefined as reason:
-        row.leave_out(*bounds, *(["p"] if p else []), because=reason.note)
-        return
-    row.add_methods(method(found, interval))
-    row.add_notes(*found.notes(of, lacking=lacking))
+        row.add_methods(method(found, interval))
+        row.add_notes(*found.notes(of, lacking=lacking))

@@ -42,15 +42,12 @@ def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: B
     groups = number_names(about["arm"].to_numpy(str) + "\0" + language.loc[known["conversation"]].to_numpy(str))
     clusters = number_names(about["cluster"])
     row = Row(**of, n=len(known), clusters=len(set(clusters)))
-    try:
+    with row.leave_out_if_undefined("estimate", "low", "high"):
         if not len(known):
             raise Undefined("conversations_not_in_turns")
         x = (x - x.mean()) / (_spread(x, groups) or 1.0)
         sums = sum_by_cluster(_by_group(x, y - y.mean(), groups), clusters)
         row.values["estimate"] = _slope_of(sums.sum(axis=0))
-    except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=reason.note)
-    else:
         add_resampled(row, lambda: bootstrap.resample(_slope, sums))
     return row.cells()
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import FEW_CLUSTERS, number_names
 from studies.analysis.measures.log_rank import ChiSquare, Ends, log_rank, met_several
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Row
 from studies.analysis.tables.ends import Group
 
 LOG_RANK, STRATIFIED = "log_rank", "log_rank_stratified"
@@ -32,11 +32,8 @@ def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any
 def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame], _Tested]) -> dict[str, Any]:
     row = Row(**of, end="", turn=pd.NA, at_risk=pd.NA, n=len(chats), clusters=chats["cluster"].nunique())
     row.leave_out("low", "high", because=Note("is_chi_square"))
-    try:
+    with row.leave_out_if_undefined("estimate", "p"):
         found, method = test(chats)
-    except Undefined as reason:
-        row.leave_out("estimate", "p", because=reason.note)
-    else:
         row.values |= {"estimate": found.statistic, "p": found.p}
         row.add_methods(method, Note("degrees_of_freedom", count=found.df))
         if method in (CLUSTERED, BY_F) and row.values["clusters"] < FEW_CLUSTERS:

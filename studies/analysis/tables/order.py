@@ -300,14 +300,12 @@ def _family(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["moment"], row["statistic"], row["item"] == ALL_ITEMS
 
 
-TABLES = (
-    Table(
-        "order",
-        order,
-        COLUMNS,
-        METHODS,
-        heading=_("Order effects"),
-        section="order",
-        empty=_("No one met several arms one after another, or no one knows in which order."),
-    ),
+TABLE = Table(
+    "order",
+    order,
+    COLUMNS,
+    METHODS,
+    heading=_("Order effects"),
+    section="order",
+    empty=_("No one met several arms one after another, or no one knows in which order."),
 )

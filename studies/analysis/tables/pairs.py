@@ -33,13 +33,12 @@ COLUMNS = [
     *("win", "win_low", "win_high", "tie", "loss"),
     "p",
     "p_holm",
-    *STRENGTH,
-    "first_share",
     "instrument",
     "method",
     "note",
     ROLE,
 ]
+FURTHER = [*STRENGTH, "first_share"]
 METHODS = {
     "win": _(
         "win, tie and loss are shares of the verdicts on two contestants; percentile interval (95 %) of win, raters "
@@ -196,14 +195,13 @@ def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstra
             row.add_notes(Note("resamples_left_out", count=missing, all=len(drawn)).on("strength"))
 
 
-TABLES = (
-    Table(
-        "pairwise",
-        pairwise,
-        COLUMNS,
-        METHODS,
-        heading=_("Side-by-side preferences"),
-        section="pairwise",
-        empty=_("No pair of different arms or seekers was compared."),
-    ),
+TABLE = Table(
+    "pairwise",
+    pairwise,
+    COLUMNS,
+    METHODS,
+    heading=_("Side-by-side preferences"),
+    section="pairwise",
+    empty=_("No pair of different arms or seekers was compared."),
+    further=FURTHER,
 )

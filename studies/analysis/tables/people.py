@@ -118,14 +118,12 @@ def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]
         yield row.cells()
 
 
-TABLES = (
-    Table(
-        "people",
-        people,
-        COLUMNS,
-        METHODS,
-        heading=_("People of each track, and simulated seekers"),
-        section="people",
-        empty=_("There is neither participants.csv nor profiles.csv that describes raters or seekers."),
-    ),
+TABLE = Table(
+    "people",
+    people,
+    COLUMNS,
+    METHODS,
+    heading=_("People of each track, and simulated seekers"),
+    section="people",
+    empty=_("There is neither participants.csv nor profiles.csv that describes raters or seekers."),
 )

@@ -141,14 +141,12 @@ def _sensitivity_of(pair: Found, differences: Array) -> Found:
     return row.cells() | {"method": Notes(Note("wilcoxon_and_shift")), "analysis": SENSITIVITY}
 
 
-TABLES = (
-    Table(
-        "primary",
-        primary,
-        COLUMNS,
-        METHODS,
-        heading=_("Primary contrasts"),
-        section="primary",
-        empty=_("No primary contrast was declared, so all tests are exploratory."),
-    ),
+TABLE = Table(
+    "primary",
+    primary,
+    COLUMNS,
+    METHODS,
+    heading=_("Primary contrasts"),
+    section="primary",
+    empty=_("No primary contrast was declared, so all tests are exploratory."),
 )

@@ -10,7 +10,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
     JUDGE,
@@ -33,19 +33,13 @@ COLUMNS = [
     *JUDGE,
     "variant",
     "item",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "share_changed",
-    "method",
-    "note",
+    *ESTIMATE,
     "statistic",
     "instrument",
     "moment",
     "human",
 ]
+FURTHER = ["share_changed"]
 METHODS = {
     "difference": _(
         "a judge asked in another way minus the same judge as it is, over what both scored, its replicates "
@@ -157,14 +151,13 @@ def _root(sums: Array) -> Array:
     return np.asarray(np.sqrt(sums[..., 1] / sums[..., 0]))
 
 
-TABLES = (
-    Table(
-        "probes",
-        probes,
-        COLUMNS,
-        METHODS,
-        heading=_("What influences judges' scores"),
-        section="probes",
-        empty=_("No judge rated anything."),
-    ),
+TABLE = Table(
+    "probes",
+    probes,
+    COLUMNS,
+    METHODS,
+    heading=_("What influences judges' scores"),
+    section="probes",
+    empty=_("No judge rated anything."),
+    further=FURTHER,
 )

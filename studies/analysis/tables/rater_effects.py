@@ -19,7 +19,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import Estimate, Fit
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables import decision_study
 from studies.analysis.tables.table import Table
 
@@ -30,13 +30,7 @@ COLUMNS = [
     "moment",
     "term",
     "level",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "method",
-    "note",
+    *ESTIMATE,
     "unit",
     "seekers",
     "condition",
@@ -204,14 +198,12 @@ def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, metho
     return row
 
 
-TABLES = (
-    Table(
-        "rater_effects",
-        rater_effects,
-        COLUMNS,
-        METHODS,
-        heading=_("Strictness of the raters, and how many a score needs"),
-        section="reliability",
-        empty=_("No conversation has several raters, and no one met two arms."),
-    ),
+TABLE = Table(
+    "rater_effects",
+    rater_effects,
+    COLUMNS,
+    METHODS,
+    heading=_("Strictness of the raters, and how many a score needs"),
+    section="reliability",
+    empty=_("No conversation has several raters, and no one met two arms."),
 )

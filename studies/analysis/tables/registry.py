@@ -46,4 +46,4 @@ def register(*tables: Table) -> None:
 
 
 for _module in MODULES:
-    register(*import_module(f"studies.analysis.tables.{_module}").TABLES)
+    register(import_module(f"studies.analysis.tables.{_module}").TABLE)

@@ -49,7 +49,7 @@ _ABOUT = ("raters", "unit", "instrument", "item", "moment", "n", "k")
 _MEASURED = (*_with_bounds((*FORMS, *ALPHAS, AC2)), *WITH_ERRORS, *AGREEMENT)
 COLUMNS = [
     *_ABOUT,
-    *_with_bounds((*FORMS, *ALPHAS)),
+    *_with_bounds((*FORMS, *ALPHAS[:2])),
     "kappa_fleiss",
     "percent_agreement",
     "cronbach",
@@ -57,7 +57,9 @@ COLUMNS = [
     "note",
     "clusters",
     "method",
-    *_with_bounds([AC2]),
+]
+FURTHER = [
+    *_with_bounds([AC2, *ALPHAS[2:]]),
     "omega_polychoric",
     *WITH_ERRORS,
     "kappa_fleiss_se",
@@ -216,18 +218,14 @@ def _repeat(clusters: np.ndarray) -> bool:
 
 
 def _add_complete(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
-    try:
+    with row.leave_out_if_undefined(*_with_bounds(FORMS)):
         forms = two_way(matrix)
-    except Undefined as reason:
-        row.leave_out(*_with_bounds(FORMS), because=reason.note)
-        return
-    if not _repeat(clusters):
-        _put(row, forms)
-        row.add_methods(Note("f").on("ICC"))
-        _note_few_raters(row, *matrix.shape)
-        return
-    if _put_clustered(row, forms, lambda: clustered.two_way(forms, matrix, clusters, bootstrap)):
-        row.add_methods(JACKKNIFE.on("ICC"), Note("jackknife_and_chi_square").on("ICC(A,·)"))
+        if not _repeat(clusters):
+            _put(row, forms)
+            row.add_methods(Note("f").on("ICC"))
+            _note_few_raters(row, *matrix.shape)
+        elif _put_clustered(row, forms, lambda: clustered.two_way(forms, matrix, clusters, bootstrap)):
+            row.add_methods(JACKKNIFE.on("ICC"), Note("jackknife_and_chi_square").on("ICC(A,·)"))
 
 
 def one_way_interval(found: OneWay, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> tuple[OneWay, Note]:
@@ -334,17 +332,14 @@ def _add_interval(
 def _add_ac2(row: Row, whole: pd.DataFrame, scale: Scale, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     matrix = whole.to_numpy(float)
     units, columns = np.nonzero(~np.isnan(matrix))
-    try:
+    with row.leave_out_if_undefined(*_with_bounds([AC2])):
         levels = scale.levels()
         counted, weights = gwet.counts(matrix[units, columns], units, levels), gwet.quadratic(levels)
         row.values[AC2] = gwet.agreement(counted, weights)
-    except Undefined as reason:
-        row.leave_out(*_with_bounds([AC2]), because=reason.note)
-        return
-    if scale.note:
-        row.add_notes(scale.note.on(AC2))
-    resample = partial(gwet.resample, counted, weights, clusters, bootstrap)
-    _add_interval(row, AC2, "AC2", resample, method="weighted_bootstrap")
+        if scale.note:
+            row.add_notes(scale.note.on(AC2))
+        resample = partial(gwet.resample, counted, weights, clusters, bootstrap)
+        _add_interval(row, AC2, "AC2", resample, method="weighted_bootstrap")
 
 
 def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray) -> None:
@@ -409,23 +404,20 @@ def _of_items(
 
 def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     """Add Cronbach's alpha, which is ICC(C,k) with items for raters (Feldt 1965, doi 10.1007/BF02289499)."""
-    try:
+    with row.leave_out_if_undefined(*_with_bounds(["cronbach"])):
         alpha = cronbach_alpha(scores)
         forms = two_way(scores)
-    except Undefined as reason:
-        row.leave_out(*_with_bounds(["cronbach"]), because=reason.note)
-        return
-    if not _repeat(clusters):
-        _put(row, {"cronbach": replace(forms["icc_c_k"], estimate=alpha)})
-        row.add_methods(Note("f").on("Cronbach"))
-        return
+        if not _repeat(clusters):
+            _put(row, {"cronbach": replace(forms["icc_c_k"], estimate=alpha)})
+            row.add_methods(Note("f").on("Cronbach"))
+            return
 
-    def widen() -> dict[str, Icc]:
-        found = clustered.two_way(forms, scores, clusters, bootstrap)["icc_c_k"]
-        return {"cronbach": replace(found, estimate=alpha)}
+        def widen() -> dict[str, Icc]:
+            found = clustered.two_way(forms, scores, clusters, bootstrap)["icc_c_k"]
+            return {"cronbach": replace(found, estimate=alpha)}
 
-    if _put_clustered(row, {"cronbach": Icc(alpha, np.nan, np.nan)}, widen):
-        row.add_methods(JACKKNIFE.on("Cronbach"))
+        if _put_clustered(row, {"cronbach": Icc(alpha, np.nan, np.nan)}, widen):
+            row.add_methods(JACKKNIFE.on("Cronbach"))
 
 
 def cronbach_alpha(scores: Array) -> float:
@@ -492,14 +484,13 @@ def _one_factor(correlations: Array) -> tuple[Array, Array]:
     return model.loadings[:, 0], model.uniqueness
 
 
-TABLES = (
-    Table(
-        "reliability",
-        reliability,
-        COLUMNS,
-        METHODS,
-        heading=_("Agreement between raters"),
-        section="reliability",
-        empty=_("No conversation has several raters of the same kind, and no instrument has several items."),
-    ),
+TABLE = Table(
+    "reliability",
+    reliability,
+    COLUMNS,
+    METHODS,
+    heading=_("Agreement between raters"),
+    section="reliability",
+    empty=_("No conversation has several raters of the same kind, and no instrument has several items."),
+    further=FURTHER,
 )

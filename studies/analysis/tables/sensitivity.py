@@ -47,6 +47,11 @@ METHODS = {
     "msr": _("how far the arms are told apart, as in discrimination.csv, of the users that met all; no interval"),
     "msr_corrected": _("msr less what the error adds to it, with its interval, as in discrimination.csv"),
     "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations, with its interval as in reliability.csv"),
+    "all other statistics": _(
+        "the statistics and bounds of agreement.csv, reliability.csv, arm_pairs.csv, discrimination.csv, "
+        "conditions.csv and pairwise.csv that have no column there, of all data; their methods are said with those "
+        "tables. Where there is no row, the note of the table has the reason"
+    ),
     "sample": _(
         "all: as in every other table. with_left_out: also with what two coders left out. without_flagged: without "
         "what a rule of quality.csv flags. without_incidents: without conversations that were held or ended for "
@@ -191,33 +196,24 @@ def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) 
     clusters = number_names(conversations.loc[of_targets, "cluster"])
     row = Row(**of, statistic="icc_1_1", n=len(of_targets), clusters=int(clusters.max()) + 1)
     values = scores["score"].to_numpy(float)
-    try:
+    with row.leave_out_if_undefined("estimate", "low", "high"):
         found = one_way(values, targets)
-    except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=reason.note)
-        return row.cells()
-    row.values["estimate"] = found.single.estimate
-    try:
-        bounded, method = one_way_interval(found, values, targets, clusters)
-        if np.isnan(bounded.single.low):
-            perfect = found.single.estimate == 1
-            raise Undefined("perfect_agreement" if perfect else "no_interval")
-    except Undefined as reason:
-        row.leave_out("low", "high", because=reason.note)
-    else:
-        row.values |= {"low": bounded.single.low, "high": bounded.single.high}
-        row.add_methods(method)
+        row.values["estimate"] = found.single.estimate
+        with row.leave_out_if_undefined("low", "high"):
+            bounded, method = one_way_interval(found, values, targets, clusters)
+            if np.isnan(bounded.single.low):
+                raise Undefined("perfect_agreement" if found.single.estimate == 1 else "no_interval")
+            row.values |= {"low": bounded.single.low, "high": bounded.single.high}
+            row.add_methods(method)
     return row.cells()
 
 
-TABLES = (
-    Table(
-        "sensitivity",
-        sensitivity,
-        COLUMNS,
-        METHODS,
-        heading=_("With and without"),
-        section="sensitivity",
-        empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
-    ),
+TABLE = Table(
+    "sensitivity",
+    sensitivity,
+    COLUMNS,
+    METHODS,
+    heading=_("With and without"),
+    section="sensitivity",
+    empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
 )

@@ -212,14 +212,11 @@ def _infer(
 
 def _add_williams(row: Row, r_ab: float) -> None:
     n, clusters = row.values["n"], row.values["clusters"]
-    try:
+    with row.leave_out_if_undefined(*INDEPENDENT):
         if clusters < n:
             raise Undefined("for_independent_rows", count=n, clusters=clusters)
         test = dependent.williams(row.values["r_b"], row.values["r_a"], r_ab, n)
-    except Undefined as reason:
-        row.leave_out(*INDEPENDENT, because=reason.note)
-        return
-    row.values |= {"williams_t": test.statistic, "williams_p": test.p}
+        row.values |= {"williams_t": test.statistic, "williams_p": test.p}
 
 
 def is_of_field(table: pd.DataFrame) -> pd.Series:
@@ -227,14 +224,12 @@ def is_of_field(table: pd.DataFrame) -> pd.Series:
     return table["strategy_b"].str.contains(VARIANT, regex=False)
 
 
-TABLES = (
-    Table(
-        "strategy_tests",
-        strategy_tests,
-        COLUMNS,
-        METHODS,
-        heading=_("Strategies compared"),
-        section="agreement",
-        empty=_("No judge rated with two strategies what a person also rated."),
-    ),
+TABLE = Table(
+    "strategy_tests",
+    strategy_tests,
+    COLUMNS,
+    METHODS,
+    heading=_("Strategies compared"),
+    section="agreement",
+    empty=_("No judge rated with two strategies what a person also rated."),
 )

@@ -40,8 +40,8 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
-    "p",
 ]
+FURTHER = ["p"]
 METHODS = {
     "open": _(
         "Kaplan–Meier: share of conversations still open after each turn if only walked_out, early, satisfied and "
@@ -231,14 +231,13 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
     _note_few_clusters(row)
 
 
-TABLES = (
-    Table(
-        "survival",
-        survival,
-        COLUMNS,
-        METHODS,
-        heading=_("How long conversations stay open"),
-        section="survival",
-        empty=_("There is no conversations.csv with turns and ends."),
-    ),
+TABLE = Table(
+    "survival",
+    survival,
+    COLUMNS,
+    METHODS,
+    heading=_("How long conversations stay open"),
+    section="survival",
+    empty=_("There is no conversations.csv with turns and ends."),
+    further=FURTHER,
 )

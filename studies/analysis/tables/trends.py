@@ -141,14 +141,12 @@ def slope(sums: Array) -> Array:
     return np.asarray(sums[..., 1] / sums[..., 0])
 
 
-TABLES = (
-    Table(
-        "trends",
-        trends,
-        COLUMNS,
-        METHODS,
-        heading=_("Over the turns"),
-        section="trends",
-        empty=_("No score belongs to a turn."),
-    ),
+TABLE = Table(
+    "trends",
+    trends,
+    COLUMNS,
+    METHODS,
+    heading=_("Over the turns"),
+    section="trends",
+    empty=_("No score belongs to a turn."),
 )

@@ -69,10 +69,12 @@ def test_planted_bias_of_each_probe_is_found(probes: pd.DataFrame) -> None:
     """Whole numbers and the ends of the scale leave about four fifths of what was planted."""
     found = probes[(probes["statistic"] == "difference") & (probes["item"] == "*")].set_index("variant")
     assert set(found.index) == set(PROBES)
+    shares = probes[(probes["statistic"] == "difference_share_changed") & (probes["item"] == "*")]
+    changed = shares.set_index("variant")["estimate"]
     for probe in PROBES:
         planted = PLANTED_BIAS.get(probe, 0.0)
         assert found.at[probe, "estimate"] == pytest.approx(0.8 * planted, abs=0.06)
-        assert (found.at[probe, "share_changed"] > 0) == (planted != 0)
+        assert (changed[probe] > 0) == (planted != 0)
     biased = found.loc[list(PLANTED_BIAS)]
     assert (biased["low"] * biased["high"] > 0).all()
     assert set(found["n"]) == {5 * EACH}
@@ -80,7 +82,7 @@ def test_planted_bias_of_each_probe_is_found(probes: pd.DataFrame) -> None:
 
 
 def test_judge_that_answers_alike_has_no_spread(probes: pd.DataFrame) -> None:
-    repeats = probes[probes["variant"] == "repeat"]
+    repeats = probes[(probes["variant"] == "repeat") & (probes["statistic"] == "within_sd")]
     assert len(repeats) == 10
     assert not repeats["estimate"].any()
     assert repeats["note"].str.contains("all replicates are the same").all()

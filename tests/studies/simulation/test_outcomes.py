@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from studies.simulation.outcomes import Outcomes, outcomes_of
+from studies.simulation.outcomes import Figure, Outcomes, outcomes_of
 
-BOUNDS = ("low", "high", "average_low", "average_high", "worst_case_low", "worst_case_high")
+BOUNDS = ("low", "high")
 
 
 def standing(arm: str, average: float | None, worst_case: float | None, **changes: Any) -> dict[str, Any]:
     row = {"arm": arm, "item": "*", "average": average, "worst_case": worst_case, "difference": -0.5, "n": 4,
-           "pairs": 2, "instrument": "emoharbor_10", "seekers": "simulated", "raters": "simulated_seeker",
-           "note": "few", **dict.fromkeys(BOUNDS, 1.0)}  # fmt: skip
+           "pairs": 2, "instrument": "emoharbor_10", "moment": "final", "seekers": "simulated",
+           "raters": "simulated_seeker", "note": "few", **dict.fromkeys(BOUNDS, 1.0)}  # fmt: skip
     return row | changes
 
 
@@ -35,9 +35,12 @@ def read(tmp_path):
 
 def test_arms_stand_by_both_conditions_together(read):
     rows = [standing("low", 2.0, 1.0), standing("high", 4.0, 3.5), standing("middle", 4.0, 2.0)]
-    [board] = read(conditions=rows).leaderboards
+    of = {name: rows[1][name] for name in ("raters", "instrument", "moment", "item", "seekers")}
+    mean = of | {"arm_a": "high", "statistic": "average", "low": 3.5, "high": 4.5}
+    [board] = read(conditions=rows, sensitivity=[mean]).leaderboards
     assert [one.arm for one in board.standings] == ["high", "middle", "low"]
-    assert (board.standings[0].average.value, board.standings[0].average.low, board.standings[0].pairs) == (4.0, 1.0, 2)
+    assert (board.standings[0].average, board.standings[0].pairs) == (Figure(4.0, 3.5, 4.5, 4), 2)
+    assert board.standings[1].average == Figure(4.0, None, None, 4)
 
 
 def test_simulated_seekers_own_ratings_come_first(read):

@@ -15,6 +15,7 @@ from studies.analysis.frames import load
 from studies.analysis.tables.survival import (
     ACTUAL_MEAN,
     COLUMNS,
+    FURTHER,
     INCIDENCE,
     MEAN,
     MEDIAN,
@@ -31,7 +32,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in survival(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, [*COLUMNS, *FURTHER])
 
 
 def chats(export_of: ExportOf, ends: list[tuple[int, str]], **more: Any) -> Path:

@@ -1,0 +1,90 @@
+"""The statistics that a table has no column for: in the files they are rows of single estimates.
+
+Of a table that has single estimates itself they are rows there; of all others they are rows of sensitivity.csv, of the
+whole data (`sample` `all`).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.notes import Note, Notes
+from studies.analysis.tables.roles import fill_roles
+from studies.analysis.tables.table import Table
+
+COLLECTING = "sensitivity"
+BOUNDS = ("", "_low", "_high")
+# What sensitivity.csv calls the columns of the other tables.
+NAMES = {
+    "human": "raters",
+    "arm": "arm_a",
+    "contestant_a": "arm_a",
+    "contestant_b": "arm_b",
+    "question": "item",
+    "users": "clusters",
+    "pairs": "clusters",
+}
+
+
+def as_written(
+    tables: Mapping[str, pd.DataFrame], computed: Sequence[Table], roles: Mapping[str, str]
+) -> dict[str, pd.DataFrame]:
+    """Return the tables as their files have them: `further` columns are rows, each where a number is in it."""
+    known = {table.name: table for table in computed}
+    written = {name: tables[name][list(known[name].columns)] for name in tables}
+    for name, table in known.items():
+        place = name if "statistic" in table.columns else COLLECTING
+        if name in tables and table.further and place in written:
+            rows = list(_further_rows(table, tables[name], known[place].columns))
+            written[place] = _append(written[place], fill_roles(known[place], rows, roles))
+    return written
+
+
+def _append(table: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    if not rows:
+        return table
+    more = pd.DataFrame(rows, columns=table.columns)
+    whole = {name: "Int64" for name in ("n", "clusters") if name in more and more[name].notna().any()}
+    return more.astype(whole) if table.empty else pd.concat([table.astype(whole), more.astype(whole)])
+
+
+def _further_rows(table: Table, found: pd.DataFrame, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each statistic of each row of `found`, with the keys among `columns`."""
+    statistics = dict.fromkeys(re.sub("_(low|high)$", "", name) for name in table.further)
+    for of in found.to_dict("records"):
+        about = {NAMES.get(name, name): value for name, value in of.items()} | {"sample": "all"}
+        about = dict.fromkeys(columns, "") | {"n": pd.NA} | about | {"clusters": about["clusters"] or pd.NA}
+        for statistic in statistics:
+            names = [statistic + bound for bound in BOUNDS]
+            if all(pd.isna(of[name]) for name in names if name in table.further):
+                continue
+            values = dict(zip(("estimate", "low", "high"), (of.get(name) for name in names), strict=True))
+            if "statistic" in of:
+                yield of | {"statistic": f"{of['statistic']}_{statistic}"} | values
+            else:
+                yield about | {"statistic": statistic} | values | _notes_on(statistic, of, pd.notna(values["low"]))
+
+
+def _notes_on(statistic: str, of: Mapping[str, Any], interval: bool) -> dict[str, Notes]:
+    """Return `method` and `note` of a row, as far as they are about the statistic.
+
+    Where no method names it, its interval or p is by the row's only method.
+    """
+    named, others = _split(of.get("method"), statistic)
+    by_row = others if len(others) == 1 and (interval or statistic.endswith("_p")) else []
+    about, general = _split(of["note"], statistic)
+    return {"method": Notes(*named or by_row), "note": Notes(*about, *general)}
+
+
+def _split(notes: Any, statistic: str) -> tuple[list[Note], list[Note]]:
+    """Return the notes that name the statistic or its family, or its bounds; and those on the whole row."""
+    known = list(notes) if isinstance(notes, Notes) else []
+    named = [note.on() for note in known if any(_names(column, statistic) for column in note.columns)]
+    return named, [note for note in known if not note.columns]
+
+
+def _names(column: str | Note, statistic: str) -> bool:
+    """Return whether a note about this column is about the statistic; those on intervals are about all."""
+    return isinstance(column, Note) or re.sub("_(low|high)$", "", column.lower()) in statistic

@@ -32,6 +32,11 @@ document.addEventListener("keydown", (event) => {
   show(false);
 });
 
+// Where it covers the conversation, it makes way for the reply
+document.querySelector('[data-part="composer"]').addEventListener("submit", () => {
+  if (button.checkVisibility()) show(false);
+});
+
 // One after the other, so that what was chosen last is what is stored
 let saving = Promise.resolve();
 let sent = 0;

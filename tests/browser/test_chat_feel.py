@@ -213,6 +213,19 @@ def test_question_about_the_role_quotes_the_words(open_chat: Callable[..., Chat]
     expect(bar.locator("blockquote")).to_have_text("I wish I were dead")
 
 
+@pytest.mark.parametrize(("settings", "covers"), [(PHONE, True), (DESKTOP, False)], ids=["phone", "desktop"])
+def test_role_card_makes_way_for_the_reply(
+    open_chat: Callable[..., Chat], settings: dict[str, Any], covers: bool
+) -> None:
+    chat = open_chat("role-play", **settings)
+    card = chat.page.locator("[data-role-card]")
+    expect(card).to_be_visible()
+    chat.text.fill("We had a quarrel at work")
+    chat.page.locator('[data-part="send"]').click()
+    expect(chat.page.locator(".bubble--own")).to_have_count(1)
+    expect(card).to_be_visible(visible=not covers)
+
+
 def test_message_box_grows_to_six_lines(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat()
     chat.text.click()

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from dialogue import replies, sockets
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import Compiled
 from dialogue.models import Conversation
 
 KEY = "access"  # to which conversations, and by which of their access numbers

@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from dialogue import frames
-from dialogue.compiled import Compiled
+from dialogue import chat_frames
+from dialogue.compiled_sql import Compiled
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.pacing import Pacing
@@ -49,9 +49,9 @@ PAST_TURN_FIELDS = ("conversation", "number", "state", "client_id", "text", "seq
 class ChatRefused(Exception):
     """A message that cannot be taken now; `code` and `detail` are what the person's `error` frame says."""
 
-    def __init__(self, code: frames.ErrorCode, detail: str) -> None:
+    def __init__(self, code: chat_frames.ErrorCode, detail: str) -> None:
         super().__init__(detail)
-        self.code: frames.ErrorCode = code
+        self.code: chat_frames.ErrorCode = code
         self.detail = detail
 
 
@@ -104,13 +104,13 @@ class Notice(NamedTuple):
 
     conversation: int
     code: str
-    frames: tuple[frames.Outgoing, ...]
+    frames: tuple[chat_frames.Outgoing, ...]
 
 
 @dataclass(frozen=True)
 class TakenTurn:
     turn: int
-    shown: tuple[frames.Outgoing, ...] = ()
+    shown: tuple[chat_frames.Outgoing, ...] = ()
     assignment: Assignment | None = None
 
 
@@ -139,7 +139,7 @@ def get_past_turns(conversation: Conversation) -> list[Turn]:
 
 @transaction.atomic
 def take_seeker_turn(
-    conversation_id: int, *, client_id: str, text: str, owner: str, timing: frames.Timing | None = None
+    conversation_id: int, *, client_id: str, text: str, owner: str, timing: chat_frames.Timing | None = None
 ) -> TakenTurn:
     """Store a message once, screen it, and where a reply may follow, claim that reply for `owner`."""
     conversation = lock_conversation(conversation_id)
@@ -178,12 +178,12 @@ def is_held(conversation: Conversation, last: Turn | None) -> bool:
 def refuse_bad_text(text: str) -> None:
     if not text.strip():
         raise ChatRefused("empty", "The message is empty.")
-    if len(text) > frames.MAX_CHARACTERS:
-        raise ChatRefused("too_long", f"The message is longer than {frames.MAX_CHARACTERS} characters.")
+    if len(text) > chat_frames.MAX_CHARACTERS:
+        raise ChatRefused("too_long", f"The message is longer than {chat_frames.MAX_CHARACTERS} characters.")
 
 
 def new_turn(
-    conversation: Conversation, past: Sequence[Turn], *, client_id: str, text: str, timing: frames.Timing | None
+    conversation: Conversation, past: Sequence[Turn], *, client_id: str, text: str, timing: chat_frames.Timing | None
 ) -> Turn:
     return Turn(
         conversation=conversation,
@@ -245,10 +245,10 @@ def number_turn(conversation: Conversation, turn: Turn, count: int) -> int:
     return conversation.reserve(count, started_at=turn.created_at)
 
 
-def help_for(turn: Turn) -> tuple[frames.Outgoing, ...]:
+def help_for(turn: Turn) -> tuple[chat_frames.Outgoing, ...]:
     if not turn.risk_level:
         return ()
-    return (frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level),)
+    return (chat_frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level),)
 
 
 def help_seq(turn: Turn) -> int:
@@ -503,7 +503,7 @@ def renew_lease(assignment: Assignment) -> bool:
 @transaction.atomic
 def record_reply(
     assignment: Assignment, reply: Reply, *, seq: int, answers: Sequence[AnsweredInquiry] = ()
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it.
     `answers`: those of the second line that are to be stored with it."""
     conversation = lock_conversation(assignment.conversation)
@@ -513,7 +513,7 @@ def record_reply(
         return []
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
-    answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
+    answer = chat_frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
     return [answer] if is_going_on(conversation) else [answer, state_frame(conversation, answered_turn(assignment))]
 
 
@@ -570,7 +570,7 @@ def store_reply(
 @transaction.atomic
 def withhold_reply(
     assignment: Assignment, reply: Reply, *, found: Verdict | Finding, seq: int, answers: Sequence[AnsweredInquiry] = ()
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Show the standard text in the place of a reply that must not be shown; the original stays for the researcher.
 
     What a pattern or the second line found ends the conversation. What the classifier or a soft pattern alone suspects
@@ -582,7 +582,7 @@ def withhold_reply(
     if not store_reply(assignment, reply, shown=standard, seq=seq, now=now, answers=answers):
         return []
     turn = answered_turn(assignment)
-    shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
+    shown = chat_frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
     if found.level >= REPLY_LEVEL:
         close(conversation, EndReason.SAFETY)
     elif conversation.status == Status.OPEN:
@@ -600,8 +600,8 @@ def withhold_reply(
         first_level=first.level,
         second=second,
     )
-    answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
-    told: list[frames.Outgoing] = [answer, shown]
+    answer = chat_frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
+    told: list[chat_frames.Outgoing] = [answer, shown]
     return told if is_going_on(conversation) else [*told, state_frame(conversation, turn)]
 
 
@@ -620,7 +620,7 @@ def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) ->
 
 
 @transaction.atomic
-def raise_level(assignment: Assignment, answered: AnsweredInquiry, *, help_seq: int) -> list[frames.Outgoing]:
+def raise_level(assignment: Assignment, answered: AnsweredInquiry, *, help_seq: int) -> list[chat_frames.Outgoing]:
     """Show help for a message in which the second line found more than the first, and not so much that it holds the
     conversation. `help_seq` is one of the numbers that the reply has claimed."""
     conversation = lock_conversation(assignment.conversation)
@@ -657,7 +657,7 @@ def record_second_line(conversation: Conversation, turn: Turn, answered: Answere
 @transaction.atomic
 def hold_message(
     assignment: Assignment, outcome: Reply | ProviderError, answered: AnsweredInquiry, *, help_seq: int
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Hold the conversation for what the second line found in the message, as if the first line had: the reply is given
     up, however far it had come, and the person sees the same frames."""
     conversation = lock_conversation(assignment.conversation)
@@ -682,7 +682,7 @@ def hold_message(
 @transaction.atomic
 def give_up_without_second_line(
     assignment: Assignment, outcome: Reply | ProviderError, answers: Sequence[AnsweredInquiry]
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Fail a turn whose second line has not answered, where the study shows no reply without it: the person can ask
     again."""
     conversation = lock_conversation(assignment.conversation)
@@ -700,18 +700,18 @@ def fail_turn(assignment: Assignment, error: str, answers: Sequence[AnsweredInqu
     return claimed_turn(assignment).update(**values, **levels) == 1
 
 
-def failed_frame(conversation: Conversation, assignment: Assignment) -> frames.Outgoing:
+def failed_frame(conversation: Conversation, assignment: Assignment) -> chat_frames.Outgoing:
     conversation.state_seq = conversation.reserve(1)
     conversation.save(update_fields=["state_seq"])
     if conversation.suspended:
         return team_pause(conversation, assignment.turn)
-    return frames.Failed(seq=conversation.state_seq, turn=assignment.turn)
+    return chat_frames.Failed(seq=conversation.state_seq, turn=assignment.turn)
 
 
 @transaction.atomic
 def give_up(
     assignment: Assignment, error: ProviderError, *, answers: Sequence[AnsweredInquiry] = ()
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Fail a turn for which no reply could be had: a stated outcome that the person can act on, never a dead input box.
 
     Where what was said so far is too long for this partner, to ask again is useless, and the conversation ends.
@@ -726,27 +726,27 @@ def give_up(
     return [failed_frame(conversation, assignment)]
 
 
-def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoing:
+def state_frame(conversation: Conversation, last: Turn | None) -> chat_frames.Outgoing:
     """Return the frame that says why nothing can be written now."""
     turn = last.number if last else 0
     if is_held(conversation, last):
-        return frames.Held(seq=conversation.state_seq, turn=turn)
+        return chat_frames.Held(seq=conversation.state_seq, turn=turn)
     if conversation.status == Status.PAUSED:
-        return frames.Pause(seq=conversation.state_seq, turn=turn)
+        return chat_frames.Pause(seq=conversation.state_seq, turn=turn)
     if conversation.status == Status.CLOSED:
-        return frames.Closed(seq=conversation.state_seq)
+        return chat_frames.Closed(seq=conversation.state_seq)
     if conversation.suspended:
         return team_pause(conversation, turn)
-    return frames.Failed(seq=conversation.state_seq, turn=turn)
+    return chat_frames.Failed(seq=conversation.state_seq, turn=turn)
 
 
-def team_pause(conversation: Conversation, turn: int) -> frames.Pause:
-    return frames.Pause(seq=conversation.state_seq, turn=turn, by="team")
+def team_pause(conversation: Conversation, turn: int) -> chat_frames.Pause:
+    return chat_frames.Pause(seq=conversation.state_seq, turn=turn, by="team")
 
 
 @dataclass(frozen=True)
 class Missed:
-    frames: list[frames.Outgoing]
+    frames: list[chat_frames.Outgoing]
     is_reply_due: bool
 
 
@@ -766,14 +766,16 @@ def missed_after(conversation_id: int, after: int) -> Missed:
     return Missed(missed, is_reply_due)
 
 
-def frames_of(turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
-    yield frames.StoredMessage(
+def frames_of(turn: Turn, is_last: bool) -> Iterator[chat_frames.Numbered]:
+    yield chat_frames.StoredMessage(
         seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text, sent_at=minute(turn.created_at)
     )
     if is_last and still_needs_help(turn):
         yield from help_for(turn)
     if turn.state == TurnState.ANSWERED:
-        yield frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=minute(turn.replied_at))
+        yield chat_frames.StoredReply(
+            seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=minute(turn.replied_at)
+        )
 
 
 def minute(moment: datetime | None) -> str | None:
@@ -810,7 +812,7 @@ def mark_seen(conversation_id: int, seq: int) -> None:
 
 
 @transaction.atomic
-def end(conversation_id: int, *, early: bool) -> frames.Outgoing:
+def end(conversation_id: int, *, early: bool) -> chat_frames.Outgoing:
     """End it for the person: from the minimum on as finished, before it only as an early stop that is said to be
     one."""
     conversation = lock_conversation(conversation_id)

@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
 
-from emostudy.pulse import Pulse
+from emostudy.database_health import Pulse
 from studies.participation.language import quiet_headers
 from studies.person.broken import HEALTH, HELP, page_without_database
 

@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 from django.core.management import get_commands
 
-from dialogue.frames import ErrorCode, Outgoing
-from studies.access.guide import build_roles_page
+from dialogue.chat_frames import ErrorCode, Outgoing
+from studies.access.roles_page import build_roles_page
 from studies.analysis.tables import registry
-from studies.data.exports.guide import build_guide
+from studies.data.exports.columns_page import build_guide
 from studies.data.exports.tables import TABLES
 from studies.data.imports import comparisons, ratings
 

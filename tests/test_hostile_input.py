@@ -15,7 +15,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from dialogue.incoming import int_from, is_storable, storable
+from dialogue.input_checks import int_from, is_storable, storable
 from studies.bots.page_reader import Form, read_page
 from studies.workbench import tasks
 from tests import factories

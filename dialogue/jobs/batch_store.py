@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F, Max, Min, Q, QuerySet
 from django.utils import timezone
 
-from dialogue.incoming import LARGEST_KEY, int_from
+from dialogue.input_checks import LARGEST_KEY, int_from
 from dialogue.jobs import store
 from dialogue.jobs.calls import (
     Attempt,

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dialogue.safety.classifier import chance_of, is_written_in
+from dialogue.safety.message_classifier import chance_of, is_written_in
 from dialogue.safety.normalisation import SENTENCE_END, sentences
 from dialogue.safety.patterns import FOLDER
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dialogue.safety.categories import CHILD, names_child
-from dialogue.safety.classifier import load_weights, weigh
+from dialogue.safety.message_classifier import load_weights, weigh
 from dialogue.safety.normalisation import SENTENCE_END, fold
 from dialogue.safety.patterns import Hit, find_hits, find_soft_hits
 from dialogue.safety.reply_classifier import weigh_reply

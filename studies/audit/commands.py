@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from studies.access.logged import COMMAND_LINES, LoggedCommand
+from studies.access.log_lines import COMMAND_LINES, LoggedCommand
 from studies.audit.acting import acting, actor_of_command, get_actor
 from studies.audit.chain import INSTALLATION, record
 from studies.audit.changes import noticing

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, ResolverMatch, resolve
 
-from studies.access.logged import Logged, find_logged
+from studies.access.log_lines import Logged, find_logged
 from studies.access.table import SAFE_METHODS
 from studies.audit.acting import acting, actor_of_request, get_actor
 from studies.audit.chain import INSTALLATION, record

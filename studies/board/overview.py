@@ -25,7 +25,7 @@ from studies.board.funnel import get_funnel
 from studies.board.money import get_money
 from studies.board.presence import get_presence
 from studies.board.waiting import get_waiting
-from studies.care.opening import lacks_drill
+from studies.care.opening_requirements import lacks_drill
 from studies.care.questions import find_open
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from studies.allocation.places import count_completed, places_of
 from studies.board.arms import Arms
-from studies.care.opening import needs_lines_tried
+from studies.care.opening_requirements import needs_lines_tried
 from studies.care.questions import find_open
 from studies.design.spec import INTERVIEW, MANUAL
 from studies.models import Participation, Study

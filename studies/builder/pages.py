@@ -15,8 +15,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dialogue.documents import DocumentError
 from studies.access.granting import make_founder, may_load
 from studies.builder.document import StudyDocument
+from studies.builder.draft_pages import draft_page, read_document, show_draft, store, title_of
 from studies.builder.drafts import Checked, check_draft, foresee, load_draft
-from studies.builder.frame import draft_page, read_document, show_draft, store, title_of
 from studies.builder.sections import Section, get_sections, owner_of
 from studies.design.contradictions import remarks
 from studies.design.differences import compare

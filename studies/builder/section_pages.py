@@ -12,13 +12,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.documents import Place
-from dialogue.incoming import int_from
+from dialogue.input_checks import int_from
 from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
+from studies.builder.draft_pages import draft_page, read_document, show_draft, store
 from studies.builder.drafts import Checked, check_draft, get_languages
 from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show
 from studies.builder.files import list_files, prompt_fields, save_file
-from studies.builder.frame import draft_page, read_document, show_draft, store
 from studies.builder.presets import PRESETS, find_preset
 from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
 from studies.instruments.loading import instrument_ids, load

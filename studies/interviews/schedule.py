@@ -11,7 +11,7 @@ from studies.design.plan import Step
 from studies.design.spec import SELF
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import AnswerValue
-from studies.instruments.guide import Section, sections_for
+from studies.instruments.interview_guide import Section, sections_for
 from studies.instruments.loading import load
 from studies.models import Answer, CandidateDimension, Interview, Participation, Response
 from studies.participation.responses import rater_for

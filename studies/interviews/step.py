@@ -8,12 +8,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studies.care.written import find_words, screen_words
+from studies.care.form_words import find_words, screen_words
 from studies.design.plan import Step
 from studies.design.spec import SELF
 from studies.instruments.definitions import Item
 from studies.instruments.forms import InstrumentForm, Row, form_for
-from studies.instruments.guide import (
+from studies.instruments.interview_guide import (
     CANDIDATE_FIELDS,
     GuidePage,
     candidate_field,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dialogue.identifying import forms_of_name
+from dialogue.identifiers import forms_of_name
 from dialogue.judges.fields import Line, remove_field, text_of
 from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.strategies import get_strategy

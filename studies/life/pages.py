@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.safety.resources import resources_for
-from studies.care.opening import RESOURCE_DAYS, needs_lines_tried
+from studies.care.opening_requirements import RESOURCE_DAYS, needs_lines_tried
 from studies.life import readiness, stages
-from studies.life.days_of_retention import list_days
+from studies.life.retention_timeline import list_days
 from studies.models import Amendment, Participation, Stage, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
 from studies.participation.unblinding import is_blinded, is_kept_blind

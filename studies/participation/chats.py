@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from dialogue import chat
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import Compiled
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, Status, TurnState
 from dialogue.providers.base import copy_settings

@@ -15,7 +15,7 @@ from django.utils import translation
 from django.views.decorators.http import require_http_methods
 
 from dialogue.safety.resources import resources_for
-from studies.care.opening import lacks_drill, may_not_start
+from studies.care.opening_requirements import lacks_drill, may_not_start
 from studies.design.spec import StudySpec
 from studies.models import Participation, Study
 from studies.participation import enrolment, timeouts

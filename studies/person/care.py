@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.models import RiskEvent
 from studies.care import answers
-from studies.care.meeting import get_meeting
+from studies.care.care_page import get_meeting
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import enrolment

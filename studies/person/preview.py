@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET
 
 from dialogue.documents import Place
 from studies.builder.document import StudyDocument
+from studies.builder.draft_pages import read_document, show_draft
 from studies.builder.drafts import Checked, check_draft, folder_of, get_languages
-from studies.builder.frame import read_document, show_draft
 from studies.design.plan import Step, expand, plan_for
 from studies.design.spec import StudySpec
 from studies.models import Participation, Protocol, StudyDraft

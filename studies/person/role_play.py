@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue import chat
-from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import Turn
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import resources_for

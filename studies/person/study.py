@@ -12,13 +12,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
-from studies.care.at_hand import get_lines_at_hand
-from studies.care.meeting import get_letters, get_meeting
+from studies.care.care_page import get_letters, get_meeting
+from studies.care.lines_at_hand import get_lines_at_hand
 from studies.data import erasure
 from studies.design.spec import StudySpec
 from studies.models import Participation, Stage, Study
@@ -30,8 +30,8 @@ from studies.participation.step_kinds import KINDS, Page, Visit
 from studies.participation.submissions import NeedsCorrection, accept_once, keep_draft, place_in
 from studies.person import stops
 from studies.person.broken import help_lines
-from studies.person.face import face_of, hide_models
 from studies.person.outline import outline
+from studies.person.shown_person import face_of, hide_models
 
 
 def participation_for(request: HttpRequest) -> Participation | None:

@@ -18,8 +18,8 @@ from studies.design.card_files import CardFileError, CardSpec, parse_cards
 from studies.models import Card, Study
 from studies.participation import counts
 from studies.participation.language import CODES, instrument_language
-from studies.role_play.card_face import CardFace, face_of
 from studies.role_play.card_form import BEHAVIOUR, CardForm
+from studies.role_play.shown_card import CardFace, face_of
 from studies.setup.cards import Stored, store_cards
 from studies.workbench import labels
 from studies.workbench.access import show, study_page

@@ -18,7 +18,7 @@ from dialogue.languages import CODES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
 from studies.design.spec import StudySpec
 from studies.models import SeekerProfile, Study
-from studies.seeker_profiles import approval, profile_face
+from studies.seeker_profiles import approval, shown_profile
 from studies.seeker_profiles.approval import Refused
 from studies.seeker_profiles.checking import EXPANDED, State
 from studies.seeker_profiles.expansion import ALL, MOST_PROFILES
@@ -106,9 +106,9 @@ class Row:
 
 def row_of(profile: SeekerProfile) -> Row:
     state = State(profile.state)
-    found = len(profile_face.finding_sentences(profile))
+    found = len(shown_profile.finding_sentences(profile))
     unfit = approval.is_unfit(profile)
-    return Row(profile, profile_face.who(profile), STATES[state], SHAPES[state], found, unfit)
+    return Row(profile, shown_profile.who(profile), STATES[state], SHAPES[state], found, unfit)
 
 
 def columns() -> list[Column]:
@@ -256,10 +256,10 @@ def profile_page(
         "row": row_of(row),
         "profile": row,
         "seen": approval.fingerprint(row),
-        "groups": profile_face.groups(row),
-        "findings": profile_face.finding_sentences(row),
-        "reason": profile_face.reason_of(row),
-        "answered": profile_face.source_answers(row.made_of) if row.made_of else [],
+        "groups": shown_profile.groups(row),
+        "findings": shown_profile.finding_sentences(row),
+        "reason": shown_profile.reason_of(row),
+        "answered": shown_profile.source_answers(row.made_of) if row.made_of else [],
         "reason_form": reason_form or ReasonForm(),
         "played": approval.is_played(row),
         "text": text or json.dumps(row.content, ensure_ascii=False, indent=2),

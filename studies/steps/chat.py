@@ -7,7 +7,7 @@ from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import lines_for
 from studies.care import answers
-from studies.care.written import find_words, screen_words
+from studies.care.form_words import find_words, screen_words
 from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
@@ -17,7 +17,7 @@ from studies.participation.responses import rater_for, store_response, turns_see
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
 from studies.participation.submissions import NeedsCorrection
 from studies.role_play import flags
-from studies.role_play.card_face import CardFace, face_of
+from studies.role_play.shown_card import CardFace, face_of
 from studies.steps.stalled import page_when_stalled
 
 MINUTES_PER_TURN = 0.75

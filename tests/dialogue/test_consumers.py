@@ -14,7 +14,7 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import OperationalError, connection
 
-from dialogue import access, chat, frames, pacing, replies
+from dialogue import access, chat, chat_frames, pacing, replies
 from dialogue.consumers import ChatConsumer
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.providers.base import Message, ProviderError, Reply
@@ -547,10 +547,10 @@ async def test_what_a_slow_reader_asks_for_again_and_again_waits_once():
     consumer = ChatConsumer()
     consumer.outgoing = asyncio.Queue()
     for seq in (1, 2):
-        consumer.outgoing.put_nowait(frames.StoredReply(seq=seq, turn=seq, text="Hello."))
-    consumer.outgoing.put_nowait(frames.Ack(id="a", turn=1))
+        consumer.outgoing.put_nowait(chat_frames.StoredReply(seq=seq, turn=seq, text="Hello."))
+    consumer.outgoing.put_nowait(chat_frames.Ack(id="a", turn=1))
     consumer.drop_unsent()
-    assert consumer.outgoing.get_nowait() == frames.Ack(id="a", turn=1)
+    assert consumer.outgoing.get_nowait() == chat_frames.Ack(id="a", turn=1)
     assert consumer.outgoing.empty()
 
 

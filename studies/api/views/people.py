@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from studies.api.views.root import Conflict, RefusalSerializer, StudyView
-from studies.care.opening import get_advice, lacks_drill
+from studies.care.opening_requirements import get_advice, lacks_drill
 from studies.models import Participation, Study
 from studies.models.participation import Status
 from studies.participation import counts

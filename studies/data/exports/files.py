@@ -24,9 +24,9 @@ from studies.data.exports.codebook import HEADER, build_codebook, questionnaires
 from studies.data.exports.columns import Filter, Table
 from studies.data.exports.designs import FILE as DESIGNS
 from studies.data.exports.designs import describe_design
+from studies.data.exports.destinations import ExportRefused, refuse_other_study, refuse_unusable_folder
+from studies.data.exports.export_records import record_export
 from studies.data.exports.masking import read_rows
-from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
-from studies.data.exports.records import record_export
 from studies.data.exports.tables import TABLES
 from studies.models import Amendment, Protocol, Study, Unblinding
 from studies.participation.timeouts import time_out_absent

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies.data.exports.destinations import ExportRefused, refuse_unusable_folder
+from studies.data.exports.export_records import record_export
 from studies.data.exports.files import get_product_version, sha256, snapshot, write_json
 from studies.data.exports.lines import format_line, open_private
-from studies.data.exports.places import ExportRefused, refuse_unusable_folder
-from studies.data.exports.records import record_export
 from studies.data.release.card import WHY, Facts, Published, write_card
 from studies.data.release.check import Checked, check_release
 from studies.data.release.reading import Counts, people_of, read_people

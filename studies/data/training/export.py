@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from studies.data.exports.columns import Filter
+from studies.data.exports.export_records import record_export
 from studies.data.exports.files import build_manifest
-from studies.data.exports.records import record_export
 from studies.data.training.card import Counts
 from studies.data.training.contexts import Contexts
 from studies.data.training.duplicates import Duplicate, Seen

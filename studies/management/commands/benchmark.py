@@ -11,8 +11,8 @@ from dialogue.jobs.store import Planned
 from dialogue.judges.strategies import get_strategies
 from dialogue.judges.strategies.standard import Standard
 from dialogue.seekers.components import components
+from studies.data.exports.destinations import ExportRefused, refuse_unusable_folder
 from studies.data.exports.files import refuse_foreign
-from studies.data.exports.places import ExportRefused, refuse_unusable_folder
 from studies.judging.planning import plan_judging
 from studies.judging.settings import Configuration
 from studies.management.judging import JudgingCommand

@@ -4,8 +4,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from studies.data.erasure import Removed, erase, erase_imported
+from studies.data.erasure_proof import Proof, collect_words, look_for
 from studies.data.holdings import scope_of, scope_of_imported
-from studies.data.proof import Proof, collect_words, look_for
 from studies.data.test_data import remove_test_data
 from studies.management.command import Command as Base
 

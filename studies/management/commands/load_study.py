@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from studies.care.opening import get_advice, lacks_drill
+from studies.care.opening_requirements import get_advice, lacks_drill
 from studies.design.contradictions import remarks
 from studies.design.reading import StudyFileError, read_study
 from studies.design.skeleton import FILES, MARK, marked_places

@@ -12,10 +12,10 @@ from django.conf import settings
 
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
+from dialogue.safety.message_training import KEPT_FOR_MEASURING, Labelled, read_sentences
 from dialogue.safety.normalisation import NOT_WORD
 from dialogue.safety.patterns import FOLDER
 from dialogue.safety.screening import REPLY_LEVEL, level_in_context, screen_message, screen_reply
-from dialogue.safety.training import KEPT_FOR_MEASURING, Labelled, read_sentences
 from tests.amounts import choose
 
 # 98 conversations whose seekers found no help; never part of the repository, but they may lie beside it.

@@ -15,8 +15,8 @@ from studies.audit import recording
 from studies.audit.acting import Actor, acting, actor_of_command
 from studies.audit.chain import check_chain
 from studies.connections.tokens import create_token
+from studies.data.applicant_retention import forget
 from studies.data.erasure import erase
-from studies.data.retention import forget
 from studies.models import AdverseEvent, ApiToken, ArmRun, AuditEntry, Participation, Study, StudyDraft, Task
 from studies.participation.board_acts import set_paused
 from studies.workbench.asking_first import ask_first

@@ -19,9 +19,9 @@ from django.utils import timezone
 from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.care.acts import record_act
 from studies.care.alarms import raise_alarm
+from studies.data.erasure_proof import collect_words, look_for
 from studies.data.exports.word_search import BLOCK
 from studies.data.holdings import scope_of
-from studies.data.proof import collect_words, look_for
 from studies.interviews import attachments
 from studies.judging.comparisons import PAIR, subject_of
 from studies.management.commands.erase import ELSEWHERE

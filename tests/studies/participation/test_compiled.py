@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import Compiled
 from studies.models import ArmRun, Participation
 from studies.participation import chats, enrolment
 from tests import factories

@@ -8,7 +8,7 @@ import pytest
 
 from studies.design.plan import Step, expand, plan_for
 from studies.design.spec import StepSpec, StudySpec
-from studies.instruments.guide import pages_of, sections_for
+from studies.instruments.interview_guide import pages_of, sections_for
 from studies.instruments.loading import load
 from studies.models import Participation
 from studies.person.outline import outline

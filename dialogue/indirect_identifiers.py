@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from dialogue.identifying import (
+from dialogue.identifiers import (
     ALSO_WORDS,
     CALLED,
     CAPITALISED,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from studies.instruments.guide import Question, Section
+from studies.instruments.interview_guide import Question, Section
 from studies.interviews.materials import dimension
 from studies.interviews.schedule import answers_in, sections_of
 from studies.models import (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import translation
 
-from studies.access.logged import (
+from studies.access.log_lines import (
     COMMAND_LINES,
     NAMESPACE_LINES,
     ROUTE_LINES,

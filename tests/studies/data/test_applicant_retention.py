@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from studies.care import clock
-from studies.data.retention import forget_declined
+from studies.data.applicant_retention import forget_declined
 from studies.models import Answer, Consent, Participation, SelectionDecision, SelectionScore, Study
 from studies.selection.decisions import decide
 from studies.selection.scoring import store_score

@@ -4,7 +4,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
-from studies.care.meeting import get_meeting
+from studies.care.care_page import get_meeting
 from studies.models import Participation, SelectionDecision
 from studies.models.participation import Status
 from studies.participation import progress

@@ -7,10 +7,10 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from dialogue.safety import classifier, reply_classifier
-from dialogue.safety.classifier import chance_of, chances_of, odds_of
+from dialogue.safety import message_classifier, reply_classifier
 from dialogue.safety.features import find_features
 from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
+from dialogue.safety.message_classifier import chance_of, chances_of, odds_of
 from dialogue.safety.weights import (
     ALONE,
     LONG,
@@ -146,7 +146,7 @@ def test_features_of_chinese_are_runs_of_characters_and_groups() -> None:
 
 
 def test_the_cards_describe_the_weights() -> None:
-    for path in (classifier.WEIGHTS, reply_classifier.WEIGHTS):
+    for path in (message_classifier.WEIGHTS, reply_classifier.WEIGHTS):
         version, languages = read_weights(path)
         assert json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["version"] == version
         assert set(languages) == {"en", "zh"}

@@ -1,6 +1,6 @@
 """The interview guide in sections and pages."""
 
-from studies.instruments.guide import held_back_instruments, minutes, pages_of, questions_on, sections_for
+from studies.instruments.interview_guide import held_back_instruments, minutes, pages_of, questions_on, sections_for
 from studies.instruments.loading import load
 
 GUIDE = load("interview_guide")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.identifying import forms_of_name, has_name, identifiers_in, names_in, runs
+from dialogue.identifiers import forms_of_name, has_name, identifiers_in, names_in, runs
 from tests.dialogue.seekers.talks import PROFILES
 
 SENTENCES = ("I told her {} and went home.", "{}", "我跟她说过{}，然后就回家了。", "（{}）")

@@ -5,7 +5,7 @@ from datetime import date, datetime
 
 from django.utils.translation import gettext as _
 
-from studies.data.retention_days import BEFORE, Step, find_due_of, get_days
+from studies.data.retention_schedule import BEFORE, Step, find_due_of, get_days
 from studies.models import RetentionRecord, Study
 from studies.selection.mails import is_address
 

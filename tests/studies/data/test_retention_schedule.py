@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from studies.care import clock
-from studies.data.retention_days import Step, enforce_retention, find_due
+from studies.data.retention_schedule import Step, enforce_retention, find_due
 from studies.design.reading import StudyFileError, read_study
 from studies.design.retention_spec import RetentionSpec
 from studies.design.serialisation import spec_from_json, spec_to_json

@@ -12,8 +12,8 @@ from studies.instruments.loading import load
 from studies.models import Participation, SeekerProfile
 from studies.participation.language import instrument_language
 from studies.participation.responses import answers_of
-from studies.role_play.card_face import reaction_labels
 from studies.role_play.card_form import labels
+from studies.role_play.shown_card import reaction_labels
 from studies.seeker_profiles.approval import PERSON
 from studies.seeker_profiles.source import big_five_of
 

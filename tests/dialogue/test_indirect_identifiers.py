@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from dialogue.indirect_identifiers import Names, collect_names, collect_repeated_names
 from dialogue.languages import CODES
 from dialogue.redaction import get_stand_ins, redact_for_release
 from dialogue.safety.patterns import FOLDER
-from dialogue.whereabouts import Names, collect_names, collect_repeated_names
 
 SENTENCES = json.loads(Path(__file__).with_name("release_sentences.json").read_text(encoding="utf-8"))
 MOST_CHANGED = 0.015  # of ordinary sentences; about half of these name a place or a person after all

@@ -17,8 +17,8 @@ from dialogue.providers.base import Message, copy_settings
 from dialogue.schema import check
 from dialogue.supporters import system_prompt
 from studies.builder.document import StudyDocument
+from studies.builder.draft_pages import read_document, show_draft
 from studies.builder.drafts import folder_of, get_languages
-from studies.builder.frame import read_document, show_draft
 from studies.design.reading import SUPPORTER, read_prompt_files
 from studies.design.study_file import ArmFile, Surroundings
 from studies.models import StudyDraft

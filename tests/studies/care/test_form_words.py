@@ -4,7 +4,7 @@ import pytest
 
 from dialogue.models import RiskEvent
 from studies.care.desk import get_sign
-from studies.care.written import find_grave_words, screen_words
+from studies.care.form_words import find_grave_words, screen_words
 from studies.models import Alarm
 from tests import factories
 from tests.answers import ELIGIBLE, MOOD, middle

@@ -1,4 +1,4 @@
-"""Check the input of every request before anything else reads it (dialogue.incoming says why)."""
+"""Check the input of every request before anything else reads it (dialogue.input_checks says why)."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from channels.security.websocket import WebsocketDenier
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from dialogue.incoming import is_storable, storable
+from dialogue.input_checks import is_storable, storable
 
 
 def clean_input(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import Compiled
 from dialogue.models import RiskEvent
 from dialogue.safety.categories import PageCategory, page_category
 from dialogue.safety.resources import Resource, lines_for

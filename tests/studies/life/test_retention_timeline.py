@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from studies.data.retention_days import enforce_retention
+from studies.data.retention_schedule import enforce_retention
 from studies.design.retention_spec import RetentionSpec
 from studies.models import RetentionRecord, Study
 from studies.models.participation import Status

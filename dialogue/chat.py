@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from dialogue import chat_frames
-from dialogue.compiled_sql import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.pacing import Pacing
@@ -88,7 +88,7 @@ class Assignment:
     settings: ModelSettings
     language: str
     unpaced: bool
-    evenness: Pacing
+    pacing: Pacing
     level: int  # of the message that is answered
     holds_from: int  # the level from which a message holds its conversation
     second_line: SecondLine | None = None
@@ -114,14 +114,14 @@ class TakenTurn:
     assignment: Assignment | None = None
 
 
-CONVERSATION = Compiled(Conversation, lambda: Conversation.objects.filter(pk=0).order_by())
-LOCKED_CONVERSATION = Compiled(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
-SHOWN_TURNS = Compiled(
+CONVERSATION = CompiledQuery(Conversation, lambda: Conversation.objects.filter(pk=0).order_by())
+LOCKED_CONVERSATION = CompiledQuery(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
+SHOWN_TURNS = CompiledQuery(
     Turn,
     lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS, "created_at", "replied_at"),
 )
-PAST_TURNS = Compiled(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS))
-SUPPORTER = Compiled(Supporter, lambda: Supporter.objects.filter(pk=0))
+PAST_TURNS = CompiledQuery(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS))
+SUPPORTER = CompiledQuery(Supporter, lambda: Supporter.objects.filter(pk=0))
 
 
 def lock_conversation(conversation_id: int) -> Conversation:
@@ -349,7 +349,7 @@ def open_call(conversation: Conversation, turn: Turn, past: Sequence[Turn], numb
         settings=supporter.settings(),
         language=conversation.language,
         unpaced=conversation.unpaced,
-        evenness=evenness_of(conversation),
+        pacing=pacing_of(conversation),
         level=turn.risk_level,
         holds_from=holding_level(conversation),
         second_line=SecondLine.from_json(conversation.second_line),
@@ -449,7 +449,7 @@ def note_second_level(assignment: Assignment, levels: dict[str, Any]) -> None:
         same.update(second_level=levels["second_level"], second_screen=levels["second_screen"])
 
 
-def evenness_of(conversation: Conversation) -> Pacing:
+def pacing_of(conversation: Conversation) -> Pacing:
     paced = not conversation.unpaced
     return Pacing(
         floor=(conversation.first_piece_ms or 0) / 1000 if paced else 0.0,
@@ -508,7 +508,7 @@ def record_reply(
     `answers`: those of the second line that are to be stored with it."""
     conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply)
-    shown, now = assignment.evenness.visible_text(reply.text), timezone.now()
+    shown, now = assignment.pacing.visible_text(reply.text), timezone.now()
     if not store_reply(assignment, reply, shown=shown, seq=seq, now=now, answers=answers):
         return []
     if conversation.status == Status.OPEN:
@@ -553,7 +553,7 @@ def store_reply(
         reply_seq=seq,
         masked=masked,
         reply_original=reply.text if masked else "",
-        names_itself=names_itself(reply.text, assignment.evenness.names),
+        names_itself=names_itself(reply.text, assignment.pacing.names),
         replied_at=now,
         first_token_ms=reply.first_token_ms,
         total_ms=reply.total_ms,
@@ -745,12 +745,12 @@ def team_pause(conversation: Conversation, turn: int) -> chat_frames.Pause:
 
 
 @dataclass(frozen=True)
-class Missed:
+class MissedFrames:
     frames: list[chat_frames.Outgoing]
     is_reply_due: bool
 
 
-def missed_after(conversation_id: int, after: int) -> Missed:
+def missed_after(conversation_id: int, after: int) -> MissedFrames:
     """Return what a browser that has shown everything up to `after` has missed, in order."""
     conversation = CONVERSATION.first(conversation_id)
     if conversation is None:
@@ -763,7 +763,7 @@ def missed_after(conversation_id: int, after: int) -> Missed:
     stands = conversation.status != Status.OPEN or rests or (last is not None and last.state == TurnState.FAILED)
     if stands and conversation.state_seq > after:
         missed.append(state_frame(conversation, last))
-    return Missed(missed, is_reply_due)
+    return MissedFrames(missed, is_reply_due)
 
 
 def frames_of(turn: Turn, is_last: bool) -> Iterator[chat_frames.Numbered]:

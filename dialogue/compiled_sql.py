@@ -24,7 +24,7 @@ class Statement(NamedTuple):
     converters: Sequence[tuple[int, tuple[Convert, Any]]]
 
 
-class Compiled(Generic[Row]):
+class CompiledQuery(Generic[Row]):
     """A query compiled once. `build` gives the query with any values in it, and may select related rows; `rows` takes
     the real values, in the order of the SQL, in which one filter's conditions stand by the names of their fields."""
 

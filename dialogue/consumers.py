@@ -26,7 +26,7 @@ TRY_AGAIN_LATER = 1013
 
 class ChatConsumer(AsyncWebsocketConsumer):
     conversation: Conversation | None = None
-    line: sockets.Line | None = None
+    line: sockets.OpenSocket | None = None
 
     async def __call__(self, *asgi: Any) -> None:
         """Leave nothing of the socket behind, whether it ends by a goodbye, a handler that broke or Daphne's

@@ -127,7 +127,7 @@ class LiveReply:
     """One reply that is being fetched, attempt after attempt, until it is stored or given up."""
 
     def __init__(self, assignment: Assignment) -> None:
-        self.pace = Pace(assignment.evenness, time.monotonic())
+        self.pace = Pace(assignment.pacing, time.monotonic())
         self.level = assignment.level  # of the message, raised by what the second line finds
         self.answers: list[AnsweredInquiry] = []  # what the second line said and is not stored yet
         self.overrules = False  # the second line ends this reply
@@ -148,7 +148,7 @@ class LiveReply:
 
     def prepare(self, assignment: Assignment) -> None:
         self.assignment = assignment
-        self.showing = PacedReply(assignment.evenness, self.pace)
+        self.showing = PacedReply(assignment.pacing, self.pace)
         self.is_number_given = False  # the number of what comes after the pieces is given away
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq
@@ -272,7 +272,7 @@ class LiveReply:
                 self.stop_timer()
                 if found := screen_reply(reply.text, after=self.level) or await self.read_by_second_line(reply):
                     return await self.withhold(reply, found)
-                if self.assignment.evenness.is_paced():
+                if self.assignment.pacing.is_paced():
                     await self.show_to_the_end()
                 return await self.store(
                     chat.record_reply, self.assignment, reply, seq=self.number_to_store(), answers=self.answers

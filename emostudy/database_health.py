@@ -11,7 +11,7 @@ PATIENCE = 2.0  # seconds for a connection and one question
 AGAIN = 1.0  # seconds between two looks whether it is back
 
 
-class Pulse:
+class DatabaseHealth:
     def __init__(self) -> None:
         self.is_away = False
         self.looking: asyncio.Task[bool] | None = None

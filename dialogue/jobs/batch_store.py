@@ -21,9 +21,9 @@ from dialogue.jobs.calls import (
     Attempt,
     BudgetReached,
     Closing,
-    NotYet,
     OpenCall,
     Question,
+    WaitReason,
     close_attempts,
     open_attempts,
 )
@@ -162,7 +162,7 @@ def call_of(name: str) -> int | None:
 def sort_out(batch: Batch, found: Mapping[int, Sequence[Any]]) -> list[int]:
     """Keep the items that this batch asks for, free those with known answers, and put back and return those that
     wait."""
-    waiting = [pk for pk, ones in found.items() if any(isinstance(one, NotYet | BudgetReached) for one in ones)]
+    waiting = [pk for pk, ones in found.items() if any(isinstance(one, WaitReason | BudgetReached) for one in ones)]
     known = [pk for pk, ones in found.items() if all(isinstance(one, Reply) for one in ones)]
     store.release(batch.holder, [*waiting, *known])
     JobItem.objects.filter(pk__in=waiting).update(batch=None, attempts=F("attempts") - 1)

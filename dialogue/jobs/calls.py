@@ -45,11 +45,11 @@ class BudgetReached(Exception):
     """Another call might cost more than is left."""
 
 
-class Stopped(Exception):
+class CallsStopped(Exception):
     """No further call is made: the job has ended, or this process is about to."""
 
 
-class NotYet(Enum):
+class WaitReason(Enum):
     """Reasons why an attempt has to wait for calls under way."""
 
     SAME_QUESTION = auto()
@@ -214,7 +214,7 @@ class Caller:
             opened = await self.open(attempt)
             if isinstance(opened, BudgetReached):
                 raise opened
-            if not isinstance(opened, NotYet):
+            if not isinstance(opened, WaitReason):
                 return opened
             await asyncio.sleep(LOOK_AGAIN)
 
@@ -235,7 +235,7 @@ class Caller:
 
     def refuse_when_stopped(self, question: Question) -> None:
         if self.stopping or question.job in self.ended:
-            raise Stopped
+            raise CallsStopped
 
     async def make_call(self, opened: OpenCall, status_of: Callable[[Reply], str]) -> Reply:
         try:
@@ -244,9 +244,9 @@ class Caller:
             not_sent = ProviderError("stopped", str(pause))
             await self.close(Closing(opened, not_sent, not_sent.status, sent=False))
             raise ProviderError("rate_limited", "Not asked.", retry_after=pause.seconds) from pause
-        except (asyncio.CancelledError, Stopped) as stop:
+        except (asyncio.CancelledError, CallsStopped) as stop:
             cut_off = ProviderError("stopped", "Whoever asked was stopped before the answer came.")
-            await self.close(Closing(opened, cut_off, cut_off.status, sent=not isinstance(stop, Stopped)))
+            await self.close(Closing(opened, cut_off, cut_off.status, sent=not isinstance(stop, CallsStopped)))
             raise
         await self.close(Closing(opened, outcome, status))
         if isinstance(outcome, ProviderError):
@@ -316,7 +316,7 @@ NOTHING_YET = ("", "", "", "", "")  # of the last five
 
 
 @transaction.atomic(savepoint=False)
-def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | NotYet | BudgetReached]:
+def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | WaitReason | BudgetReached]:
     """Write a row for each attempt before its call. Return the stored answer where the same was asked before."""
     purse = Purse(attempts)
     known = known_answers({attempt.key for attempt in attempts})
@@ -330,10 +330,10 @@ def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | NotYet
     return found
 
 
-def known_answers(keys: set[str]) -> dict[str, Reply | NotYet]:
+def known_answers(keys: set[str]) -> dict[str, Reply | WaitReason]:
     """Return the first answer to each key, or that another process is asking it now."""
     rows = list(Call.objects.filter(Q(status__in=ANSWERED) | under_way(), key__in=keys).order_by("-pk"))
-    asked = {row.key: NotYet.SAME_QUESTION for row in rows}
+    asked = {row.key: WaitReason.SAME_QUESTION for row in rows}
     return asked | {row.key: row.as_reply() for row in rows if row.status != "started"}
 
 
@@ -396,7 +396,7 @@ class Purse:
         self.day = spending_on(self.today) if costly else None
         self.lent: set[int | None] = set()  # jobs for whose calls something is set aside just now
 
-    def take(self, attempt: Attempt) -> Decimal | NotYet | BudgetReached:
+    def take(self, attempt: Attempt) -> Decimal | WaitReason | BudgetReached:
         """Return the amount set aside for the call, or why it is not granted."""
         amount = attempt.reserve()
         job = self.jobs.get(attempt.question.job or 0)
@@ -405,10 +405,10 @@ class Purse:
             return BudgetReached(f"{attempt.question.settings.model} has no price in {settings.PRICES}.")
         if job and of_job is not None and job.spent + amount > of_job:
             waits = job.pk in self.lent or may_come_back(Q(item__job=job))
-            return NotYet.BUDGET if waits else BudgetReached(JOB_SPENT)
+            return WaitReason.BUDGET if waits else BudgetReached(JOB_SPENT)
         if self.day and of_day is not None and self.day.amount + amount > of_day:
             waits = bool(self.lent) or may_come_back(Q(item__isnull=False))
-            return NotYet.BUDGET if waits else BudgetReached(DAY_SPENT)
+            return WaitReason.BUDGET if waits else BudgetReached(DAY_SPENT)
         self.spend(job, amount)
         return amount
 

@@ -31,7 +31,7 @@ VERSION = "2.8"
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledSentence:
     batch: str
     level: int
     text: str  # folded
@@ -41,7 +41,7 @@ class Labelled:
         return "zh" if HAN.search(self.text) else "en"
 
 
-def read_sentences(batches: Collection[str] = (), folder: Path = SENTENCES) -> Iterator[Labelled]:
+def read_sentences(batches: Collection[str] = (), folder: Path = SENTENCES) -> Iterator[LabelledSentence]:
     """Yield the labelled sentences of some batches, or of all that may be trained on."""
     for path in sorted(folder.glob("*_*.txt")):
         batch = path.stem.rpartition("_")[0]
@@ -49,10 +49,10 @@ def read_sentences(batches: Collection[str] = (), folder: Path = SENTENCES) -> I
             for line in path.read_text(encoding="utf-8").splitlines():
                 level, _, text = line.partition("|")
                 if level.isdigit():
-                    yield Labelled(batch, int(level), fold(text))
+                    yield LabelledSentence(batch, int(level), fold(text))
 
 
-def make_outcomes(rows: Sequence[Labelled]) -> list[Outcome]:
+def make_outcomes(rows: Sequence[LabelledSentence]) -> list[Outcome]:
     """Return the outcomes level 2 or more, and level 3 or more."""
     levels = np.array([row.level for row in rows])
     ordinary = np.array([row.batch in ORDINARY and row.level <= 1 for row in rows])
@@ -66,7 +66,7 @@ def make_outcomes(rows: Sequence[Labelled]) -> list[Outcome]:
     ]
 
 
-def join_pairs(rows: Sequence[Labelled]) -> Iterator[Labelled]:
+def join_pairs(rows: Sequence[LabelledSentence]) -> Iterator[LabelledSentence]:
     """Yield pairs of sentences as one, with the higher level; three in four are calm."""
     chance = random.Random(0)
     calm = [row for row in rows if row.level <= 1]
@@ -74,10 +74,10 @@ def join_pairs(rows: Sequence[Labelled]) -> Iterator[Labelled]:
     for number in range(JOINED if calm else 0):
         one, other = chance.choice(calm), chance.choice(grave if grave and number % 4 == 0 else calm)
         first, second = chance.sample([one, other], 2)
-        yield Labelled("", max(one.level, other.level), f"{first.text} . {second.text}")
+        yield LabelledSentence("", max(one.level, other.level), f"{first.text} . {second.text}")
 
 
-def cross_validate(rows: Sequence[Labelled], lang: str) -> Floats:
+def cross_validate(rows: Sequence[LabelledSentence], lang: str) -> Floats:
     """Return the log-odds (rows × limits) of each sentence, by weights that never saw its batch."""
     texts = read_features([row.text for row in rows], lang)
     names = np.array([row.batch for row in rows])

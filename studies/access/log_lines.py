@@ -21,7 +21,7 @@ from studies.models.audit import AuditEntry
 Act, Thing = AuditEntry.Act, AuditEntry.Thing
 
 
-class Logged(NamedTuple):
+class LoggedAct(NamedTuple):
     """An act and what it was done to, as an entry says them."""
 
     act: AuditEntry.Act
@@ -29,35 +29,35 @@ class Logged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Line:
+class RouteLine:
     """The entry for looking at a route (GET), and the one for doing something there.
 
     `apart`: the entry is written right after the act, not in its transaction, because the act asks another server, for
     which the database must not wait.
     """
 
-    look: Logged | None = None
-    change: Logged | None = None
+    look: LoggedAct | None = None
+    change: LoggedAct | None = None
     apart: bool = False
 
 
-def looks(thing: AuditEntry.Thing) -> Line:
-    return Line(look=Logged(Act.SAW, thing))
+def looks(thing: AuditEntry.Thing) -> RouteLine:
+    return RouteLine(look=LoggedAct(Act.SAW, thing))
 
 
-def acts(thing: AuditEntry.Thing, act: AuditEntry.Act = Act.CHANGED) -> Line:
-    return Line(change=Logged(act, thing))
+def acts(thing: AuditEntry.Thing, act: AuditEntry.Act = Act.CHANGED) -> RouteLine:
+    return RouteLine(change=LoggedAct(act, thing))
 
 
-def both(thing: AuditEntry.Thing) -> Line:
-    return Line(look=Logged(Act.SAW, thing), change=Logged(Act.CHANGED, thing))
+def both(thing: AuditEntry.Thing) -> RouteLine:
+    return RouteLine(look=LoggedAct(Act.SAW, thing), change=LoggedAct(Act.CHANGED, thing))
 
 
-def exports(thing: AuditEntry.Thing) -> Line:
-    return Line(look=Logged(Act.EXPORTED, thing))
+def exports(thing: AuditEntry.Thing) -> RouteLine:
+    return RouteLine(look=LoggedAct(Act.EXPORTED, thing))
 
 
-ROUTE_LINES: Mapping[str, Line] = {
+ROUTE_LINES: Mapping[str, RouteLine] = {
     # Signing in
     "research-sign-in": acts(Thing.ACCOUNT, Act.SIGNED_IN),
     "account_login": acts(Thing.ACCOUNT, Act.SIGNED_IN),
@@ -205,7 +205,7 @@ ROUTE_LINES: Mapping[str, Line] = {
 }
 
 # Whole sites, but for what stands above or below.
-NAMESPACE_LINES: Mapping[str, Line] = {"admin": both(Thing.ADMIN_SITE)}
+NAMESPACE_LINES: Mapping[str, RouteLine] = {"admin": both(Thing.ADMIN_SITE)}
 
 # Why, and of which routes.
 UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
@@ -263,16 +263,16 @@ class LoggedCommand(NamedTuple):
     """The entry for a command. `together`: it is short, so it and its entry are one transaction; a long one is written
     down when it ends, also by a failure."""
 
-    logged: Logged
+    logged: LoggedAct
     together: bool = False
 
 
 def changes(thing: AuditEntry.Thing) -> LoggedCommand:
-    return LoggedCommand(Logged(Act.CHANGED, thing), together=True)
+    return LoggedCommand(LoggedAct(Act.CHANGED, thing), together=True)
 
 
 def starts(thing: AuditEntry.Thing) -> LoggedCommand:
-    return LoggedCommand(Logged(Act.STARTED, thing))
+    return LoggedCommand(LoggedAct(Act.STARTED, thing))
 
 
 COMMAND_LINES: Mapping[str, LoggedCommand] = {
@@ -284,15 +284,15 @@ COMMAND_LINES: Mapping[str, LoggedCommand] = {
     "create_token": changes(Thing.TOKEN),
     "grant": changes(Thing.ACCESS),
     "import_cards": changes(Thing.CARD),
-    "import_conversations": LoggedCommand(Logged(Act.CHANGED, Thing.DATA)),
-    "import_pairs": LoggedCommand(Logged(Act.CHANGED, Thing.DATA)),
-    "import_profiles": LoggedCommand(Logged(Act.CHANGED, Thing.PROFILE)),
-    "import_ratings": LoggedCommand(Logged(Act.CHANGED, Thing.DATA)),
+    "import_conversations": LoggedCommand(LoggedAct(Act.CHANGED, Thing.DATA)),
+    "import_pairs": LoggedCommand(LoggedAct(Act.CHANGED, Thing.DATA)),
+    "import_profiles": LoggedCommand(LoggedAct(Act.CHANGED, Thing.PROFILE)),
+    "import_ratings": LoggedCommand(LoggedAct(Act.CHANGED, Thing.DATA)),
     "invite": changes(Thing.PEOPLE),
     "judge": starts(Thing.JUDGING),
     "judge_pairs": starts(Thing.JUDGING),
     "load_study": changes(Thing.DESIGN),
-    "mail_decisions": LoggedCommand(Logged(Act.CHANGED, Thing.APPLICANT)),
+    "mail_decisions": LoggedCommand(LoggedAct(Act.CHANGED, Thing.APPLICANT)),
     "open_study": changes(Thing.STAGE),
     "pause_study": changes(Thing.STAGE),
     "plan_pairs": changes(Thing.RATING_PLAN),
@@ -315,7 +315,7 @@ UNLOGGED_COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def find_logged(route: str, method: str) -> tuple[Logged | None, bool]:
+def find_logged(route: str, method: str) -> tuple[LoggedAct | None, bool]:
     """Return what a request to a route is written down as, and whether apart from its transaction.
 
     `route`: the name with its namespace (`resolver_match.view_name`).

@@ -12,7 +12,7 @@ from studies.access.log_lines import (
     UNLOGGED_COMMANDS,
     UNLOGGED_ROUTES,
     UNLOGGED_SOCKETS,
-    Line,
+    RouteLine,
 )
 from studies.access.table import (
     ASKING_ROUTES,
@@ -131,7 +131,7 @@ def routes_part() -> Iterator[str]:
         yield f"| all of `/{space}/` | {in_words(kind)} | {describe_logged(NAMESPACE_LINES[space])} |\n"
 
 
-def describe_logged(line: Line | None) -> str:
+def describe_logged(line: RouteLine | None) -> str:
     """Return what the audit log writes down, as `saw person, changed person`."""
     found = [logged for logged in (line.look, line.change) if logged] if line else []
     return ", ".join(f"{logged.act.value} {logged.thing.value}" for logged in found) or "–"

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, ResolverMatch, resolve
 
-from studies.access.log_lines import Logged, find_logged
+from studies.access.log_lines import LoggedAct, find_logged
 from studies.access.table import SAFE_METHODS
 from studies.audit.acting import acting, actor_of_request, get_actor
 from studies.audit.chain import INSTALLATION, record
@@ -60,7 +60,7 @@ def match_of(request: HttpRequest) -> ResolverMatch | None:
         return None
 
 
-def look(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
+def look(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
     response = answer()
     if response.status_code < REDIRECTS:
         write_down(request, match, logged, response)
@@ -68,14 +68,14 @@ def look(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Ans
 
 
 @transaction.atomic
-def act(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
+def act(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
     response = act_apart(request, match, logged, answer)
     if response.status_code >= FAULTS:  # an exception, which Django has made into a page
         transaction.set_rollback(True)
     return response
 
 
-def act_apart(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
+def act_apart(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
     with noticing() as changes:
         response = answer()
     if response.status_code < REFUSALS and changes.made:
@@ -83,13 +83,13 @@ def act_apart(request: HttpRequest, match: ResolverMatch, logged: Logged, answer
     return response
 
 
-def write_down(request: HttpRequest, match: ResolverMatch, logged: Logged, response: HttpResponse) -> None:
+def write_down(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, response: HttpResponse) -> None:
     key = study_of(match)
     record(key, logged.act, logged.thing, code_for(key, match.view_name, match.kwargs))
     response[HEADER] = request.audit_number
 
 
-def write_refusal(request: HttpRequest, match: ResolverMatch, logged: Logged, response: HttpResponse) -> None:
+def write_refusal(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, response: HttpResponse) -> None:
     """Write down what an account was not allowed to see or do; whoever has none has no name to be written down."""
     if get_actor().account is None:
         return

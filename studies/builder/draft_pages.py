@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.documents import DocumentError
 from studies.builder.document import StudyDocument
-from studies.builder.drafts import Checked, check_draft
+from studies.builder.drafts import CheckedDraft, check_draft
 from studies.builder.sections import get_sections
 from studies.models import StudyDraft
 from studies.workbench.access import researchers_only
@@ -39,7 +39,7 @@ def show_draft(
     draft: StudyDraft,
     template: str,
     context: Mapping[str, Any],
-    checked: Checked | None = None,
+    checked: CheckedDraft | None = None,
     *,
     status: int = 200,
 ) -> HttpResponse:
@@ -69,7 +69,7 @@ def read_document(draft: StudyDraft) -> StudyDocument | None:
         return None
 
 
-def navigation(request: HttpRequest, draft: StudyDraft, checked: Checked) -> list[dict[str, Any]]:
+def navigation(request: HttpRequest, draft: StudyDraft, checked: CheckedDraft) -> list[dict[str, Any]]:
     """Return the links of the navigation, with how much each section still needs."""
     counts = checked.count_by_section()
     rows = [{"url": reverse("research-draft", args=[draft.pk]), "label": _("Draft"), "count": 0}]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from dialogue.compiled_sql import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent
 from dialogue.safety.categories import PageCategory, page_category
 from dialogue.safety.resources import Resource, lines_for
@@ -30,7 +30,7 @@ class Letter:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class CarePage:
     """Everything that the page says of one sign of danger. `number` is 0 where no sign is stored."""
 
     number: int
@@ -59,7 +59,7 @@ class Meeting:
         return self.lines[SHOWN_FIRST:]
 
 
-def get_meeting(person: Participation) -> Meeting:
+def get_care_page(person: Participation) -> CarePage:
     """Return what the page of this person says about their newest sign of danger."""
     event = answers.get_event(person)
     spec = person.design()
@@ -76,10 +76,10 @@ def get_meeting(person: Participation) -> Meeting:
         "is_test": person.is_test,
     }
     if event is None:
-        return Meeting(number=0, facts=NOBODY_TOLD, **common)
+        return CarePage(number=0, facts=NOBODY_TOLD, **common)
     asks_role = person.status == Status.HELD and answers.asks_about_role(event)
     is_unsafe = event.safe_answer == RiskEvent.SafeAnswer.NO
-    return Meeting(
+    return CarePage(
         number=event.pk,
         facts=get_waiting_facts(event),
         answer=event.safe_answer,
@@ -94,7 +94,7 @@ def get_meeting(person: Participation) -> Meeting:
     )
 
 
-ANSWERED = Compiled(Question, lambda: Question.objects.filter(participation=0, answered_at__isnull=False))
+ANSWERED = CompiledQuery(Question, lambda: Question.objects.filter(participation=0, answered_at__isnull=False))
 
 
 def get_letters(person: Participation) -> list[Letter]:

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Removed:
+class RemovedRecords:
     """The rows, files and folders that were removed, and the other files below var/ that still name the person.
 
     `exports`: every export that may have held the person, with the time of writing, also where it is not here any more:
@@ -44,7 +44,7 @@ class Removed:
     receipt: str = ""
 
 
-def erase(participation: Participation) -> Removed:
+def erase(participation: Participation) -> RemovedRecords:
     """Remove a person from the database, its write-ahead log, and every export and result on this server."""
     identifiers = get_identifiers(scope_of(participation))
     removed = erase_rows(participation)
@@ -54,7 +54,7 @@ def erase(participation: Participation) -> Removed:
     return removed
 
 
-def erase_imported(study: Study, name: str) -> Removed:
+def erase_imported(study: Study, name: str) -> RemovedRecords:
     """Remove a person whom only imported files name, as the seeker of conversations or as a rater.
 
     Exports since the study was made may hold them, and go.
@@ -62,7 +62,7 @@ def erase_imported(study: Study, name: str) -> Removed:
     scope = scope_of_imported(study, name)
     identifiers = [name, *get_identifiers(scope)]
     with transaction.atomic():
-        removed = Removed(remove_rows(scope))
+        removed = RemovedRecords(remove_rows(scope))
         if any(removed.rows.values()):
             record(study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
     if any(removed.rows.values()):
@@ -71,7 +71,7 @@ def erase_imported(study: Study, name: str) -> Removed:
     return removed
 
 
-def erase_everybody(study: Study) -> Removed:
+def erase_everybody(study: Study) -> RemovedRecords:
     """Remove all people of a study as `erase` does, also those of imported files. Codes and payments stay."""
     identifiers = get_identifiers(scope_of_study(study))
     removed = erase_rows_of_everybody(study)
@@ -81,22 +81,22 @@ def erase_everybody(study: Study) -> Removed:
 
 
 @transaction.atomic
-def erase_rows_of_everybody(study: Study) -> Removed:
+def erase_rows_of_everybody(study: Study) -> RemovedRecords:
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     book_owed(fresh)
-    removed = Removed(remove_rows(scope_of_study(fresh)))
+    removed = RemovedRecords(remove_rows(scope_of_study(fresh)))
     for person in fresh.participations.exclude(record_code=None):
         cut_links(person)
     record(fresh.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
     return removed
 
 
-def take_exports(removed: Removed, since: Participation | Study, identifiers: Collection[str]) -> None:
+def take_exports(removed: RemovedRecords, since: Participation | Study, identifiers: Collection[str]) -> None:
     files = remove_exports(since, identifiers)
     removed.folders, removed.remaining, removed.exports = files.removed, files.remaining, files.held
 
 
-def give_receipt(person: Participation, removed: Removed) -> str:
+def give_receipt(person: Participation, removed: RemovedRecords) -> str:
     """Return the code of the receipt; a second erasure that found nothing gives no second one."""
     found = {kind: count for kind, count in removed.rows.items() if count}
     earlier = person.receipts.filter(kind=Receipt.Kind.DELETED).last()
@@ -125,10 +125,10 @@ def clear_write_ahead_log() -> None:
 
 
 @transaction.atomic
-def erase_rows(participation: Participation) -> Removed:
+def erase_rows(participation: Participation) -> RemovedRecords:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
     book_owed(person.study)  # the rule needs what is erased now
-    removed = Removed(remove_rows(scope_of(person)))
+    removed = RemovedRecords(remove_rows(scope_of(person)))
     cut_links(person)
     return removed
 
@@ -168,12 +168,12 @@ def forget_unsigned(participation: Participation) -> None:
 
 
 @transaction.atomic
-def forget_rows(participation: Participation) -> Removed | None:
+def forget_rows(participation: Participation) -> RemovedRecords | None:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
     if person.is_over() or person.consents.exists():
         return None
     RiskEvent.objects.filter(subject=person.code).update(conversation=None)  # it would go with its conversation
-    removed = Removed(remove_rows(scope_of(person), keep=OF_SAFETY))
+    removed = RemovedRecords(remove_rows(scope_of(person), keep=OF_SAFETY))
     clear(person)
     person.ended_at = timezone.now()
     person.save()

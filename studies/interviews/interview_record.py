@@ -18,7 +18,7 @@ from studies.models import (
     Participation,
     Passage,
 )
-from studies.role_play.flags import face_of
+from studies.role_play.flags import show_flag
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def note_subject(note: InterviewNote, language: str) -> str:
 
 
 def flag_in_words(flag: Flag, language: str) -> str:
-    values = {"partner": flag.run.position, "turn": flag.turn, "reason": face_of(flag, language)["words"]}
+    values = {"partner": flag.run.position, "turn": flag.turn, "reason": show_flag(flag, language)["words"]}
     return _("Partner %(partner)s, turn %(turn)s: %(reason)s") % values
 
 

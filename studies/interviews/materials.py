@@ -118,5 +118,5 @@ def replies_with_flags(person: Participation, language: str) -> list[FlaggedRepl
 
 
 def reply_of_flag(flag: Flag, language: str) -> FlaggedReply:
-    reason = str(flags.face_of(flag, language)["words"])
+    reason = str(flags.show_flag(flag, language)["words"])
     return FlaggedReply(flag.run.position, flag.turn, reason, flag.note, flag.reply)

@@ -306,7 +306,7 @@ def files(request: HttpRequest, study: Study, code: str) -> HttpResponse:
             attachments.attach(
                 held, form.cleaned_data["file"], agreed=form.cleaned_data["agreed"], added_by=request.user
             )
-        except attachments.Refused as refusal:
+        except attachments.FileRefused as refusal:
             form.add_error("file", str(refusal))
     if form.errors:
         return files_page(request, study, held, form, status=400)

@@ -30,7 +30,7 @@ from studies.interviews import materials, schedule
 from studies.interviews.schedule import Candidate
 from studies.models import Participation
 from studies.participation import progress
-from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
+from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register
 from studies.participation.submissions import NeedsCorrection
 
 PART = "part"  # the field that says which page of the guide a form is
@@ -49,7 +49,7 @@ class Interviewing(StepKind):
         written = schedule.minutes_written(way.person) if way.here == step.key else 0
         return Work(written, whole - written)
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         return schedule.interview_of(stored.person) is not None
 
     def waits_for_researchers(self, person: Participation) -> bool:

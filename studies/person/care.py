@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.models import RiskEvent
 from studies.care import answers
-from studies.care.care_page import get_meeting
+from studies.care.care_page import get_care_page
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import enrolment
@@ -29,7 +29,7 @@ def care(request: HttpRequest, person: Participation) -> HttpResponse:
         return redirect("study")
     if not answers.is_unsafe(answers.get_event(person)):
         return redirect("help" if person.is_over() else "study")
-    return render(request, "studies/care/care.html", {**page_context(person), "meeting": get_meeting(person)})
+    return render(request, "studies/care/care.html", {**page_context(person), "care_page": get_care_page(person)})
 
 
 @require_POST

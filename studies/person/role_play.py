@@ -44,7 +44,7 @@ def reply_in_form(request: HttpRequest, person: Participation | None) -> tuple[A
 def flag_response(request: HttpRequest) -> HttpResponse:
     meant = reply_in_form(request, participation_for(request))
     one = flags.standing(meant[0]).filter(turn=meant[1].number).first() if meant else None
-    return JsonResponse({"flag": flags.face_of(one, instrument_language()) if one else None})
+    return JsonResponse({"flag": flags.show_flag(one, instrument_language()) if one else None})
 
 
 @require_POST

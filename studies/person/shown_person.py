@@ -8,7 +8,7 @@ from studies.participation.enrolment import is_forgotten
 
 
 @dataclass(frozen=True)
-class Face:
+class ShownPerson:
     code: str
     track: str
     status: str
@@ -17,8 +17,8 @@ class Face:
     is_forgotten: bool  # left, and nothing of theirs was kept
 
 
-def face_of(person: Participation) -> Face:
-    return Face(
+def show_person(person: Participation) -> ShownPerson:
+    return ShownPerson(
         code=person.code,
         track=person.track,
         status=person.status,

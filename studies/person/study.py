@@ -17,7 +17,7 @@ from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
-from studies.care.care_page import get_letters, get_meeting
+from studies.care.care_page import get_care_page, get_letters
 from studies.care.lines_at_hand import get_lines_at_hand
 from studies.data import erasure
 from studies.design.spec import StudySpec
@@ -31,7 +31,7 @@ from studies.participation.submissions import NeedsCorrection, accept_once, keep
 from studies.person import stops
 from studies.person.broken import help_lines
 from studies.person.outline import outline
-from studies.person.shown_person import face_of, hide_models
+from studies.person.shown_person import hide_models, show_person
 
 
 def participation_for(request: HttpRequest) -> Participation | None:
@@ -162,7 +162,7 @@ def page_context(person: Participation | None) -> dict[str, object]:
     if person is None:
         return {}
     letters = SimpleLazyObject(lambda: get_letters(person))
-    return {"participation": face_of(person), "letters": letters, **study_context(person.design())}
+    return {"participation": show_person(person), "letters": letters, **study_context(person.design())}
 
 
 def study_context(design: StudySpec) -> dict[str, object]:
@@ -228,7 +228,7 @@ def pause(request: HttpRequest, person: Participation) -> HttpResponse:
     event = answers.get_event(person)
     is_safe = event is not None and event.safe_answer == RiskEvent.SafeAnswer.SAFE
     if person.status in (Status.HELD, Status.STOPPED) or (answers.is_unsafe(event) and not is_safe):
-        return render(request, "studies/care/pause.html", {**page_context(person), "meeting": get_meeting(person)})
+        return render(request, "studies/care/pause.html", {**page_context(person), "care_page": get_care_page(person)})
     if person.is_over():
         return redirect("study")
     context = {

@@ -49,6 +49,6 @@ def words_of(one: Flag, language: str) -> str:
     return option.text[language] if option else one.reason
 
 
-def face_of(one: Flag, language: str) -> dict[str, object]:
+def show_flag(one: Flag, language: str) -> dict[str, object]:
     """Return a flag as the counsellor's page knows it."""
     return {"turn": one.turn, "reason": one.reason, "words": words_of(one, language), "note": one.note}

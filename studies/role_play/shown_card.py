@@ -29,7 +29,7 @@ class ShownBehaviour:
 
 
 @dataclass(frozen=True)
-class CardFace:
+class ShownCard:
     """Texts of the card in its own language, labels in that of the page."""
 
     key: str
@@ -49,12 +49,12 @@ class CardFace:
     rules: tuple[str, ...]
 
 
-def face_of(card: Mapping[str, Any], played: Collection[str] = ()) -> CardFace:
+def show_card(card: Mapping[str, Any], played: Collection[str] = ()) -> ShownCard:
     """Return how a page shows a card, which is as Card.as_given() has it."""
     language, profile = card["language"], card["profile"]
     person, manner, trouble, script = (profile[part] for part in "DPCS")
     shown = [(each, card["intensities"].get(each.key, 0)) for each in behaviours()]
-    return CardFace(
+    return ShownCard(
         key=card["key"],
         language=language,
         alias=person["alias"],

@@ -32,7 +32,7 @@ MINUTES_PER_PAIR = 6.0
 
 
 @dataclass(frozen=True)
-class Said:
+class ShownTurn:
     """One turn as the page shows it. `is_asked`: the reply that is to be compared."""
 
     text: str
@@ -44,7 +44,7 @@ class Said:
 class Side:
     place: str  # first, second
     language: str
-    turns: tuple[Said, ...]
+    turns: tuple[ShownTurn, ...]
 
 
 class Compare(StepKind):
@@ -110,17 +110,17 @@ def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iter
         yield Side(place, run.conversation.language, tuple(list_turns(run, turn, names)))
 
 
-def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Said]:
+def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[ShownTurn]:
     """Yield the turns of the whole conversation, or those up to and with the reply that is asked about.
 
     Imports were never looked through for a model's own name, and studies need not hide it from their people: here it
     is always hidden. The opening stands before them.
     """
     if run.conversation.opening:
-        yield Said("", self_identification.mask(run.conversation.opening, names), is_asked=False)
+        yield ShownTurn("", self_identification.mask(run.conversation.opening, names), is_asked=False)
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
     for turn in turns.filter(number__lte=asked) if asked else turns:
-        yield Said(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)
+        yield ShownTurn(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)
 
 
 register("pairs", Compare())

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
-from studies.design.pairing import Candidate, Contest, Drawn, draw_pairs, name_seekers
+from studies.design.pairing import Candidate, Contest, DrawnPair, draw_pairs, name_seekers
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import PAIRWISE, instrument_ids, load
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
@@ -44,7 +44,7 @@ class Drawing:
     seed: int = 1
     test_data: bool = False
 
-    def pairs(self, study: Study) -> list[Drawn]:
+    def pairs(self, study: Study) -> list[DrawnPair]:
         found = candidates(study, self.between, test_data=self.test_data)
         return draw_pairs(found, replies=self.level == REPLY, count=self.count, seed=self.seed)
 
@@ -157,7 +157,7 @@ def refusal(drawing: Drawing, instrument: str, each: int) -> str:
     return ""
 
 
-def count_meetings(drawn: Iterable[Drawn]) -> list[tuple[Contest, int]]:
+def count_meetings(drawn: Iterable[DrawnPair]) -> list[tuple[Contest, int]]:
     """Return how often every two contestants would meet."""
     return sorted(Counter(pair.contest() for pair in drawn).items())
 

@@ -58,7 +58,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedPlan:
     """A plan as someone asks for it."""
 
     name: str
@@ -76,7 +76,7 @@ def rating_scales() -> list[str]:
     return [name for name in instrument_ids() if is_rating(load(name)) and name not in OF_PARTS]
 
 
-def faults(study: Study, wanted: Wanted) -> dict[str, str]:
+def faults(study: Study, wanted: WantedPlan) -> dict[str, str]:
     """Return what is wrong, by the name of what it is about; empty if the plan can be created."""
     source = wanted.source
     judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy)
@@ -136,14 +136,14 @@ def distances(study: Study, source: Source) -> dict[int, float]:
     return {one.run: abs(one.points) for one in judge_distances.judge_gaps(study, judge)} if judge else {}
 
 
-def places(count: int, wanted: Wanted) -> list[int]:
+def places(count: int, wanted: WantedPlan) -> list[int]:
     """Return how many ratings each of so many conversations needs."""
     several = set(random.Random(wanted.seed).sample(range(count), round(wanted.overlap * count)))
     return [wanted.ratings_each if place in several else 1 for place in range(count)]
 
 
 @transaction.atomic
-def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
+def make_plan(study: Study, wanted: WantedPlan) -> ReviewPlan:
     """Create the plan. Raises NothingToPlan if nothing matches, PlanRefused if the name is taken."""
     runs = draw(study, wanted.source, seed=wanted.seed)
     if not runs:

@@ -19,7 +19,7 @@ from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_prof
 from studies.design.spec import StudySpec
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, shown_profile
-from studies.seeker_profiles.approval import Refused
+from studies.seeker_profiles.approval import DecisionRefused
 from studies.seeker_profiles.checking import EXPANDED, State
 from studies.seeker_profiles.expansion import ALL, MOST_PROFILES
 from studies.seeker_profiles.handler import ANSWERS
@@ -43,12 +43,14 @@ STATES: dict[str, Promise] = {
     State.REFUSED: gettext_lazy("refused"),
 }
 WHY_NOT: dict[str, Promise] = {
-    Refused.CHANGED: gettext_lazy("Someone changed this profile after you opened it. This is the current version."),
-    Refused.UNFIT: gettext_lazy("This profile does not pass the checks. Change its text first."),
-    Refused.PLAYED: gettext_lazy(
+    DecisionRefused.CHANGED: gettext_lazy(
+        "Someone changed this profile after you opened it. This is the current version."
+    ),
+    DecisionRefused.UNFIT: gettext_lazy("This profile does not pass the checks. Change its text first."),
+    DecisionRefused.PLAYED: gettext_lazy(
         "Conversations already use this profile, so its text cannot change. Import the changed profile under a new id."
     ),
-    Refused.KEY: gettext_lazy("profile.id: cannot be changed."),
+    DecisionRefused.KEY: gettext_lazy("profile.id: cannot be changed."),
 }
 
 
@@ -305,7 +307,7 @@ def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
         approval.rewrite(row, parse_profile(text), as_seen=request.POST.get("seen", ""))
     except ProfilesRefused as refused:
         return profile_page(request, study, row, text=text, faults=tuple(map(str, refused.faults)), status=400)
-    except Refused as refused:
+    except DecisionRefused as refused:
         return profile_page(request, study, row, text=text, faults=(str(WHY_NOT[str(refused)]),), status=400)
     messages.success(request, _("Saved and checked again. The profile waits for a decision."))
     return redirect("research-profile", study.key, row.key)
@@ -317,7 +319,7 @@ ACTS = {"approve": approve, "refuse": refuse, "draft": draft, "rewrite": rewrite
 def perform(request: HttpRequest, row: SeekerProfile, act: Any, said: str) -> HttpResponse:
     try:
         act()
-    except Refused as refused:
+    except DecisionRefused as refused:
         messages.error(request, WHY_NOT[str(refused)])
     else:
         messages.success(request, said % {"key": row.key})

@@ -4,7 +4,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
-from studies.care.care_page import get_meeting
+from studies.care.care_page import get_care_page
 from studies.models import Participation, SelectionDecision
 from studies.models.participation import Status
 from studies.participation import progress
@@ -60,7 +60,7 @@ class Danger(Notice):
 
     def show(self, visit: Visit) -> Page:
         page = super().show(visit)
-        return Page(page.template, {**page.context, "meeting": get_meeting(visit.participation)})
+        return Page(page.template, {**page.context, "care_page": get_care_page(visit.participation)})
 
 
 class Selection(Notice):

@@ -270,7 +270,7 @@ def test_partner_goes_on_in_the_language_that_the_person_switches_to():
         "en",
         "Be kind.\n\nProfile:\nAge: 30",
     )
-    assert (taken.assignment.language, taken.assignment.evenness.rate) == ("zh", 20.0)
+    assert (taken.assignment.language, taken.assignment.pacing.rate) == ("zh", 20.0)
     told = [(message.role, message.text) for message in taken.assignment.messages]
     assert told[0] == ("system", "请善待对方。\n\n档案：\n年龄：30")
     assert [role for role, _text in told] == ["system", "user", "assistant", "user"]

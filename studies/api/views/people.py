@@ -135,8 +135,8 @@ class Progress(StudyView):
         time_out_absent(study)
         test = request.query_params.get("test", "")
         found = {
-            "statuses": counts.by_status(study, test=test),
-            "steps": counts.by_step(study, test=test),
-            "arms": counts.by_arm(study, test=test),
+            "statuses": counts.count_by_status(study, test=test),
+            "steps": counts.count_by_step(study, test=test),
+            "arms": counts.count_by_arm(study, test=test),
         }
         return Response(ProgressSerializer(found).data)

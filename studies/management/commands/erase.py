@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.data.erasure import Removed, erase, erase_imported
+from studies.data.erasure import RemovedRecords, erase, erase_imported
 from studies.data.erasure_proof import Proof, collect_words, look_for
 from studies.data.holdings import scope_of, scope_of_imported
 from studies.data.test_data import remove_test_data
@@ -79,7 +79,7 @@ class Command(Base):
         self.say(f"{ELSEWHERE} The imported file itself is yours.")
         return {"study": study, "imported": name, **asdict(removed), "proof": asdict(proof)}
 
-    def tell(self, name: str, removed: Removed, proof: Proof) -> None:
+    def tell(self, name: str, removed: RemovedRecords, proof: Proof) -> None:
         for kind, count in removed.rows.items():
             if count:
                 self.say(f"{kind.replace('_', ' ')}: {count} removed")

@@ -19,7 +19,7 @@ from studies.instruments.loading import load
 from studies.instruments.vignettes import vignettes
 from studies.models import Adjudication, Response, Review, ReviewItem, ReviewPlan
 from studies.second_raters import disagreements, review_work, reviews
-from studies.second_raters.reviews import Source, Wanted, make_plan, next_for
+from studies.second_raters.reviews import Source, WantedPlan, make_plan, next_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def address(name, *args):
 
 def plan_of(study, **fields):
     wanted = {"name": "first", "instruments": (SCALE,), "source": Source(), "calibration": False, **fields}
-    return make_plan(study, Wanted(**wanted))
+    return make_plan(study, WantedPlan(**wanted))
 
 
 def reviewer_of(study, **fields):

@@ -41,4 +41,4 @@ def close_sockets(conversations: list[tuple[int, str]]) -> None:
         if settings.SINGLE_PROCESS:
             sockets.shut_out(pk)
         else:
-            async_to_sync(get_channel_layer().group_send)(replies.group(code), {"type": "conversation.revoked"})
+            async_to_sync(get_channel_layer().group_send)(replies.channel_group(code), {"type": "conversation.revoked"})

@@ -304,7 +304,7 @@ def close(conversation: Conversation, reason: EndReason) -> None:
     conversation.save(update_fields=["status", "state_seq", "end_reason", "ended_at"])
 
 
-def assign(conversation: Conversation, turn: Turn, *, owner: str, numbers: range | None = None) -> Assignment:
+def claim_reply(conversation: Conversation, turn: Turn, *, owner: str, numbers: range | None = None) -> Assignment:
     """Claim the reply of a waiting turn: from here on only `owner` may store it. `numbers`: what is left of the frame
     numbers of the attempt before, beside which the second line is asked already; a new block would tell how often this
     partner fails."""
@@ -473,7 +473,7 @@ def claim_due_reply(conversation_id: int, *, owner: str, single_process: bool) -
     alive = last.owner == owner or not single_process
     if not last.claimable(now=timezone.now(), alive=alive):
         return None
-    return assign(conversation, last, owner=owner)
+    return claim_reply(conversation, last, owner=owner)
 
 
 @transaction.atomic
@@ -485,7 +485,7 @@ def retry(conversation_id: int, *, owner: str) -> Assignment | None:
         return None
     last.state, last.error = TurnState.WAITING, ""
     last.save(update_fields=["state", "error"])
-    return assign(conversation, last, owner=owner)
+    return claim_reply(conversation, last, owner=owner)
 
 
 def claimed_turn(assignment: Assignment) -> QuerySet[Turn]:
@@ -513,7 +513,7 @@ def record_reply(
         return []
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
-    answer = chat_frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
+    answer = chat_frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=format_minute(now))
     return [answer] if is_going_on(conversation) else [answer, state_frame(conversation, answered_turn(assignment))]
 
 
@@ -600,7 +600,7 @@ def withhold_reply(
         first_level=first.level,
         second=second,
     )
-    answer = chat_frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
+    answer = chat_frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=format_minute(now))
     told: list[chat_frames.Outgoing] = [answer, shown]
     return told if is_going_on(conversation) else [*told, state_frame(conversation, turn)]
 
@@ -616,7 +616,7 @@ def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) ->
         return None
     turn.error = error.status
     turn.save(update_fields=["error"])
-    return assign(conversation, turn, owner=assignment.owner, numbers=range(seq, assignment.end))
+    return claim_reply(conversation, turn, owner=assignment.owner, numbers=range(seq, assignment.end))
 
 
 @transaction.atomic
@@ -750,7 +750,7 @@ class MissedFrames:
     is_reply_due: bool
 
 
-def missed_after(conversation_id: int, after: int) -> MissedFrames:
+def get_missed_frames(conversation_id: int, after: int) -> MissedFrames:
     """Return what a browser that has shown everything up to `after` has missed, in order."""
     conversation = CONVERSATION.first(conversation_id)
     if conversation is None:
@@ -768,17 +768,17 @@ def missed_after(conversation_id: int, after: int) -> MissedFrames:
 
 def frames_of(turn: Turn, is_last: bool) -> Iterator[chat_frames.Numbered]:
     yield chat_frames.StoredMessage(
-        seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text, sent_at=minute(turn.created_at)
+        seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text, sent_at=format_minute(turn.created_at)
     )
     if is_last and still_needs_help(turn):
         yield from help_for(turn)
     if turn.state == TurnState.ANSWERED:
         yield chat_frames.StoredReply(
-            seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=minute(turn.replied_at)
+            seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=format_minute(turn.replied_at)
         )
 
 
-def minute(moment: datetime | None) -> str | None:
+def format_minute(moment: datetime | None) -> str | None:
     """Return the time that the page shows, and no more of it: seconds would tell a partner's speed."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:00Z") if moment else None
 

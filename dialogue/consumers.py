@@ -49,7 +49,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.waiting: list[chat_frames.Outgoing] | None = None  # what comes in while missed frames are being read
         self.window_started, self.in_window, self.last_seq = 0.0, 0, 0
         if not settings.SINGLE_PROCESS:
-            await self.channel_layer.group_add(replies.group(code), self.channel_name)
+            await self.channel_layer.group_add(replies.channel_group(code), self.channel_name)
         second_line.prepare(self.conversation.second_line)
         await sockets.replace_oldest(self.conversation.pk, sockets.OF_CONVERSATION)
         await self.accept()
@@ -61,7 +61,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self.line:
             sockets.forget(self.line)
         if not settings.SINGLE_PROCESS:
-            await self.channel_layer.group_discard(replies.group(conversation.code), self.channel_name)
+            await self.channel_layer.group_discard(replies.channel_group(conversation.code), self.channel_name)
 
     def leave(self) -> None:
         if self.attached:
@@ -140,7 +140,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.waiting = []
         self.drop_unsent()
         try:
-            missed = await database_sync_to_async(chat.missed_after)(self.conversation.pk, after)
+            missed = await database_sync_to_async(chat.get_missed_frames)(self.conversation.pk, after)
         finally:
             aside, self.waiting = self.waiting, None
         self.last_seq = after
@@ -167,7 +167,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 listener.supersede()
         if not settings.SINGLE_PROCESS:
             await self.channel_layer.group_send(
-                replies.group(self.conversation.code), {"type": "conversation.newer", "channel": self.channel_name}
+                replies.channel_group(self.conversation.code),
+                {"type": "conversation.newer", "channel": self.channel_name},
             )
 
     def supersede(self) -> None:
@@ -198,6 +199,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def conversation_changed(self, event: dict[str, Any]) -> None:
         if self.attached and event["owner"] != replies.OWNER:
-            missed = await database_sync_to_async(chat.missed_after)(self.conversation.pk, self.last_seq)
+            missed = await database_sync_to_async(chat.get_missed_frames)(self.conversation.pk, self.last_seq)
             for frame in missed.frames:
                 self.push(frame)

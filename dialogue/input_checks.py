@@ -12,7 +12,7 @@ def is_storable(text: str) -> bool:
     return not UNSTORABLE.search(text)
 
 
-def storable(text: str) -> str:
+def remove_unstorable(text: str) -> str:
     """Return the text without characters that cannot be stored; people paste them without seeing them."""
     return UNSTORABLE.sub("", text)
 

@@ -421,7 +421,7 @@ def wait_before_next(error: ProviderError, attempt: int) -> float:
     return min(LONGEST_WAIT, max(own, error.retry_after or 0.0))
 
 
-def group(code: str) -> str:
+def channel_group(code: str) -> str:
     return f"conversation.{code}"
 
 
@@ -441,4 +441,4 @@ async def tell_other_processes(code: str, outcome: Sequence[chat_frames.Outgoing
     if settings.SINGLE_PROCESS or not outcome:
         return
     layer = get_channel_layer()
-    await layer.group_send(group(code), {"type": "conversation.changed", "owner": OWNER})
+    await layer.group_send(channel_group(code), {"type": "conversation.changed", "owner": OWNER})

@@ -7,7 +7,7 @@ from channels.security.websocket import WebsocketDenier
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from dialogue.input_checks import is_storable, storable
+from dialogue.input_checks import is_storable, remove_unstorable
 
 
 def clean_input(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -59,5 +59,5 @@ def clean_form(form: QueryDict) -> QueryDict:
         return form
     taken = form.copy()
     for name, texts in form.lists():
-        taken.setlist(name, [storable(text) for text in texts])
+        taken.setlist(name, [remove_unstorable(text) for text in texts])
     return taken

@@ -310,7 +310,7 @@ if MODEL_KEYS:
 METRICS_TOKEN = env.envtext("METRICS_TOKEN")
 
 # dialogue knows nothing about studies. This function is called when a conversation shows a risk.
-RISK_HANDLER = "studies.care.oncall.risk_raised"
+RISK_HANDLER = "studies.care.oncall.handle_risk"
 
 # The classes that do the work, by kind of job.
 JOB_HANDLERS = {

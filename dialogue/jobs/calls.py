@@ -180,7 +180,7 @@ class Caller:
         """Return a function that asks `question` with messages given later."""
 
         async def ask(messages: Sequence[Message], status_of: Callable[[Reply], str], *, longer: bool = False) -> Reply:
-            settings = with_more_room(question.settings) if longer else question.settings
+            settings = double_token_limit(question.settings) if longer else question.settings
             return await self.ask(replace(question, messages=tuple(messages), settings=settings), status_of)
 
         return ask
@@ -295,7 +295,7 @@ class GivenUp(ProviderError):
         self.because, self.question = because, question
 
 
-def with_more_room(settings: ModelSettings) -> ModelSettings:
+def double_token_limit(settings: ModelSettings) -> ModelSettings:
     if limit := settings.extra.get(REASONERS_LIMIT):
         return replace(settings, extra={**settings.extra, REASONERS_LIMIT: 2 * limit})
     return replace(settings, max_tokens=2 * settings.max_tokens) if settings.max_tokens else settings
@@ -319,7 +319,7 @@ NOTHING_YET = ("", "", "", "", "")  # of the last five
 def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | WaitReason | BudgetReached]:
     """Write a row for each attempt before its call. Return the stored answer where the same was asked before."""
     purse = Purse(attempts)
-    known = known_answers({attempt.key for attempt in attempts})
+    known = get_known_answers({attempt.key for attempt in attempts})
     found: list[Any] = [known.get(attempt.key) or purse.take(attempt) for attempt in attempts]
     purse.close()
     granted = {n: amount for n, amount in enumerate(found) if isinstance(amount, Decimal)}
@@ -330,7 +330,7 @@ def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | WaitRe
     return found
 
 
-def known_answers(keys: set[str]) -> dict[str, Reply | WaitReason]:
+def get_known_answers(keys: set[str]) -> dict[str, Reply | WaitReason]:
     """Return the first answer to each key, or that another process is asking it now."""
     rows = list(Call.objects.filter(Q(status__in=ANSWERED) | under_way(), key__in=keys).order_by("-pk"))
     asked = {row.key: WaitReason.SAME_QUESTION for row in rows}

@@ -260,7 +260,7 @@ class Runner:
         owned = store.lock_owned(self.owner, [one.item.pk for one in finished])
         for handler in {id(one.handler): one.handler for one in finished}.values():
             if ours := [one for one in finished if one.handler is handler and one.item.pk in owned]:
-                results = handler.keep([(one.item, one.made) for one in ours])
+                results = handler.store_outcomes([(one.item, one.made) for one in ours])
                 done = [(one.item.pk, result) for one, result in zip(ours, results, strict=True)]
                 store.mark_done(done)
                 kept.update(done)

@@ -135,7 +135,7 @@ def fields_page(
         unread = write_fields(document, make_section_fields(shown, place, document, CheckedDraft(None)), request.POST)
         if number is None and place and document.get(place) == {}:
             document.set(place, None)  # the study has no such section
-        keep(request, draft, document.text, unread)
+        store_text(request, draft, document.text, unread)
     checked = check_draft(draft)
     fields = make_section_fields(shown, place, document, checked)
     left = sum(1 for one in fields if one.faults)
@@ -157,7 +157,7 @@ def fields_page(
     return show_draft(request, draft, "builder_section", context, checked, status=400 if unread else 200)
 
 
-def keep(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
+def store_text(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
     """Store the file, and say so; or say which fields it could not take over."""
     if not unread:
         store(request, draft, text=text)

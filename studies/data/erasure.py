@@ -48,7 +48,7 @@ def erase(participation: Participation) -> RemovedRecords:
     """Remove a person from the database, its write-ahead log, and every export and result on this server."""
     identifiers = get_identifiers(scope_of(participation))
     removed = erase_rows(participation)
-    take_exports(removed, participation, identifiers)
+    erase_exports(removed, participation, identifiers)
     removed.receipt = give_receipt(participation, removed)
     connection.on_commit(clear_write_ahead_log)
     return removed
@@ -66,7 +66,7 @@ def erase_imported(study: Study, name: str) -> RemovedRecords:
         if any(removed.rows.values()):
             record(study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
     if any(removed.rows.values()):
-        take_exports(removed, study, identifiers)
+        erase_exports(removed, study, identifiers)
         connection.on_commit(clear_write_ahead_log)
     return removed
 
@@ -75,7 +75,7 @@ def erase_everybody(study: Study) -> RemovedRecords:
     """Remove all people of a study as `erase` does, also those of imported files. Codes and payments stay."""
     identifiers = get_identifiers(scope_of_study(study))
     removed = erase_rows_of_everybody(study)
-    take_exports(removed, study, identifiers)
+    erase_exports(removed, study, identifiers)
     connection.on_commit(clear_write_ahead_log)
     return removed
 
@@ -91,7 +91,7 @@ def erase_rows_of_everybody(study: Study) -> RemovedRecords:
     return removed
 
 
-def take_exports(removed: RemovedRecords, since: Participation | Study, identifiers: Collection[str]) -> None:
+def erase_exports(removed: RemovedRecords, since: Participation | Study, identifiers: Collection[str]) -> None:
     files = remove_exports(since, identifiers)
     removed.folders, removed.remaining, removed.exports = files.removed, files.remaining, files.held
 
@@ -138,7 +138,7 @@ def cut_links(person: Participation) -> None:
     record_code = person.record_code or ""
     unlink_ledger(person)
     forget_in_adverse_events(person)
-    blank(person)
+    blank_row(person)
     record(person.study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.PERSON, record_code)
 
 
@@ -162,7 +162,7 @@ def forget_unsigned(participation: Participation) -> None:
     identifiers = get_identifiers(scope_of(participation))
     removed = forget_rows(participation)
     if removed is not None:
-        take_exports(removed, participation, identifiers)
+        erase_exports(removed, participation, identifiers)
         give_receipt(participation, removed)
         connection.on_commit(clear_write_ahead_log)
 
@@ -174,7 +174,7 @@ def forget_rows(participation: Participation) -> RemovedRecords | None:
         return None
     RiskEvent.objects.filter(subject=person.code).update(conversation=None)  # it would go with its conversation
     removed = RemovedRecords(remove_rows(scope_of(person), keep=OF_SAFETY))
-    clear(person)
+    clear_row(person)
     person.ended_at = timezone.now()
     person.save()
     return removed
@@ -202,15 +202,15 @@ def in_parts(numbers: list[Any]) -> Iterator[list[Any]]:
     return (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
 
 
-def blank(person: Participation) -> None:
-    clear(person)
+def blank_row(person: Participation) -> None:
+    clear_row(person)
     person.plan, person.position = [], 0
     person.record_code = None
     person.token_hash, person.browser_hash = f"erased-{person.pk}", ""
     person.save()
 
 
-def clear(person: Participation) -> None:
+def clear_row(person: Participation) -> None:
     """Clear what a withdrawn person's row holds, all but how far they came and the link."""
     person.status = Status.WITHDRAWN
     person.language = person.country = person.completion_code = person.exclusion_reason = ""

@@ -39,7 +39,7 @@ def collect_words(scope: Scope) -> list[str]:
     for holding in HOLDINGS:
         for name in holding.words:
             found |= {text for text in texts_in(holding, scope, name) if len(text.encode()) >= SHORTEST}
-    return cut(sorted(found, key=lambda text: (-len(text), text)))
+    return cut_ends(sorted(found, key=lambda text: (-len(text), text)))
 
 
 def texts_in(holding: Holding, scope: Scope, name: str) -> Iterator[str]:
@@ -62,22 +62,22 @@ def strings_in(value: Any) -> Iterator[str]:
             yield from strings_in(member)
 
 
-def cut(texts: Collection[str]) -> list[str]:
+def cut_ends(texts: Collection[str]) -> list[str]:
     """Return the beginning and the end of each text, once."""
     pieces = [piece for text in texts for piece in (text[:PIECE], text[-PIECE:])]
     return list(dict.fromkeys(pieces))[:MOST]
 
 
-def look_for(pieces: Collection[str]) -> Proof:
+def search_for(pieces: Collection[str]) -> Proof:
     """Look for these pieces in every table and every file."""
     proof = Proof(len(pieces))
     if pieces:
-        look_in_tables(pieces, proof)
-        look_in_files(pieces, proof)
+        search_tables(pieces, proof)
+        search_files(pieces, proof)
     return proof
 
 
-def look_in_tables(pieces: Collection[str], proof: Proof) -> None:
+def search_tables(pieces: Collection[str], proof: Proof) -> None:
     """Look into PostgreSQL's tables by queries. SQLite's file is looked at as a file."""
     if connection.vendor != "postgresql":
         return
@@ -93,7 +93,7 @@ def look_in_tables(pieces: Collection[str], proof: Proof) -> None:
                 proof.found.append(f"table {table}")
 
 
-def look_in_files(pieces: Collection[str], proof: Proof) -> None:
+def search_files(pieces: Collection[str], proof: Proof) -> None:
     wanted = [form.encode() for piece in pieces for form in {piece, json.dumps(piece)[1:-1]}]
     paths = list(places())
     proof.files += len(paths)

@@ -99,7 +99,7 @@ def minutes_written(person: Participation) -> int:
 
 
 @transaction.atomic
-def write_down(
+def store_answers(
     person: Participation, answers: Iterable[AnswerValue], *, language: str, seconds: Mapping[str, float]
 ) -> None:
     """Add a page of answers to the one response; a page that is sent again replaces its earlier answers."""

@@ -82,7 +82,7 @@ class Interviewing(StepKind):
         interview = schedule.start(person)
         answers = [answer for answer in form.cleaned_answers() if not is_candidate(answer.item)]
         before = set(schedule.answers_in(person).values())
-        schedule.write_down(person, answers, language=visit.language, seconds=visit.seconds)
+        schedule.store_answers(person, answers, language=visit.language, seconds=visit.seconds)
         if page.candidates:
             schedule.keep_candidates(person, candidates_in(form.cleaned_data))
         if all(is_sent(each, schedule.answers_in(person)) for each in guide_pages(visit)):

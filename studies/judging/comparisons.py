@@ -288,10 +288,10 @@ class PairHandler:
 
     # Keeping
 
-    def keep(self, made: Sequence[tuple[JobItem, Result]]) -> list[dict[str, Any]]:
-        for item, result in made:
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, Result]]) -> list[dict[str, Any]]:
+        for item, result in outcomes:
             self.store(item.payload, result)
-        return [result.as_json() for _, result in made]
+        return [result.as_json() for _, result in outcomes]
 
     def store(self, payload: Mapping[str, Any], result: Result) -> None:
         """Store one answer's verdicts. What could not be read is no verdict; what is there already stays as it is."""

@@ -93,7 +93,7 @@ def admit(participation: Participation) -> None:
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.status != Status.IN_REVIEW:
         return
-    timeouts.await_from_now(fresh)
+    timeouts.restart_timeout(fresh)
     set_status(fresh, fresh.status_under_way())
     step = current_step(fresh)
     if step.kind == "selection":

@@ -43,7 +43,7 @@ def unsafe(request: HttpRequest) -> HttpResponse:
 
 @accept_once(to_care)
 def take_unsafe(_request: HttpRequest, person: Participation) -> HttpResponse:
-    answers.say_unsafe(person)
+    answers.record_unsafe(person)
     return redirect("study-care")
 
 
@@ -87,7 +87,7 @@ def where(request: HttpRequest, person: Participation) -> HttpResponse:
     event, place = answers.get_event(person), request.POST.get("where", "").strip()
     asked = event is not None and event.safe_answer == SafeAnswer.NO and person.design().safety.ask_where
     if event is not None and asked and place:
-        answers.tell_where(event, place)
+        answers.store_place(event, place)
     return redirect("study-care")
 
 

@@ -54,7 +54,7 @@ class Compare(StepKind):
         return work_in_pieces(**vars(comparisons.load_of(way.person)), minutes=MINUTES_PER_PAIR)
 
     def show(self, visit: Visit) -> Page | None:
-        comparison = comparisons.at_hand(visit.participation)
+        comparison = comparisons.next_comparison_for(visit.participation)
         if comparison is None:
             progress.advance(visit.participation, done=visit.step)
             return None
@@ -73,7 +73,7 @@ class Compare(StepKind):
         return Page("studies/steps/pairs.html", context)
 
     def accept(self, visit: Visit) -> bool:
-        comparison = comparisons.resume(rater_for(visit.participation))
+        comparison = comparisons.resume_comparison(rater_for(visit.participation))
         # The field that tells a draft's place among several of one step says here which pair was on the page.
         if comparison is None or visit.request.POST.get("checkpoint") != str(comparison.pk):
             # Judged before, or gone to someone else.
@@ -87,7 +87,7 @@ class Compare(StepKind):
         form = form_of(visit, comparison, data=visit.request.POST)
         if not form.is_valid():
             raise NeedsCorrection
-        comparisons.judge(comparison, form.cleaned_answers())
+        comparisons.store_verdicts(comparison, form.cleaned_answers())
         return True
 
 

@@ -182,13 +182,13 @@ def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
 # Giving out
 
 
-def at_hand(person: Participation) -> Comparison | None:
+def next_comparison_for(person: Participation) -> Comparison | None:
     """Return what this reviewer has begun, else the next pair; None if nothing is left for them."""
     rater = rater_for(person)
-    return resume(rater) or give_out(person, rater)
+    return resume_comparison(rater) or give_out(person, rater)
 
 
-def resume(rater: Rater) -> Comparison | None:
+def resume_comparison(rater: Rater) -> Comparison | None:
     comparison = query_comparisons().filter(rater=rater, done_at=None, declined_at=None).first()
     if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
         # No one has taken it meanwhile, so it is this reviewer's for another day.
@@ -272,7 +272,7 @@ def give_back(comparison: Comparison) -> None:
 
 
 @transaction.atomic
-def judge(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
+def store_verdicts(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
     """Keep what was chosen on the page (first, tie, second) as sides of the pair. False where it was judged before."""
     waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None, declined_at=None)
     if not waiting.update(done_at=timezone.now()):

@@ -83,7 +83,7 @@ class RateOthers(StepKind):
         return reviews.all_stored(stored.person)
 
     def show(self, visit: Visit) -> Page:
-        review = reviews.next_for(visit.participation)
+        review = reviews.next_review_for(visit.participation)
         if review is None:
             return nothing_page(visit)
         if review.scores:
@@ -112,7 +112,7 @@ class RateOthers(StepKind):
 
 def leave(visit: Visit) -> None:
     """End the step, only from the page that says that nothing is left, and only while that is true."""
-    if reviews.next_for(visit.participation) is None:
+    if reviews.next_review_for(visit.participation) is None:
         progress.advance(visit.participation, done=visit.step)
 
 
@@ -121,9 +121,11 @@ def rate(visit: Visit, review: Review) -> None:
     if not form.is_valid():
         raise NeedsCorrection
     if review.vignette:
-        reviews.take_vignette(review, form.cleaned_answers())
+        reviews.store_vignette_scores(review, form.cleaned_answers())
     else:
-        reviews.take(review, scale_of(review), form.cleaned_answers(), language=visit.language, seconds=visit.seconds)
+        reviews.store_ratings(
+            review, scale_of(review), form.cleaned_answers(), language=visit.language, seconds=visit.seconds
+        )
 
 
 def give_back(visit: Visit, review: Review) -> None:

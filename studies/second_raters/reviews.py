@@ -180,12 +180,12 @@ def refuse_taken_name(name: str) -> Iterator[None]:
 # Giving out
 
 
-def next_for(reviewer: Participation) -> Review | None:
+def next_review_for(reviewer: Participation) -> Review | None:
     """Return what this reviewer has begun, else the next piece of work, theirs from now on; None if nothing is left."""
     review = get_unfinished(reviewer)
-    if review and (review.is_fresh() or taken_up_again(review)):
+    if review and (review.is_fresh() or renew_review(review)):
         return review
-    return give(reviewer)
+    return give_out(reviewer)
 
 
 def get_unfinished(reviewer: Participation) -> Review | None:
@@ -194,7 +194,7 @@ def get_unfinished(reviewer: Participation) -> Review | None:
 
 
 @transaction.atomic
-def taken_up_again(review: Review) -> bool:
+def renew_review(review: Review) -> bool:
     """Return whether a review past its time is still theirs, and if so renew it. It is, unless so many others have it
     that no rating is wanted any more: then it is given back."""
     ReviewPlan.objects.select_for_update().get(pk=review.plan_id)
@@ -208,7 +208,7 @@ def taken_up_again(review: Review) -> bool:
 
 
 @transaction.atomic
-def give(reviewer: Participation) -> Review | None:
+def give_out(reviewer: Participation) -> Review | None:
     """Give this reviewer the next piece of work; None if there is none. One reviewer and one plan at a time: of two who
     ask at once the second sees what the first one got."""
     Participation.objects.select_for_update().values_list("pk").get(pk=reviewer.pk)
@@ -321,7 +321,7 @@ def instrument_due(review: Review) -> str:
 
 
 @transaction.atomic
-def take(
+def store_ratings(
     review: Review,
     questionnaire: Questionnaire,
     answers: Iterable[AnswerValue],
@@ -348,7 +348,7 @@ def take(
         finish(review)
 
 
-def take_vignette(review: Review, answers: Iterable[AnswerValue]) -> None:
+def store_vignette_scores(review: Review, answers: Iterable[AnswerValue]) -> None:
     """Store the scores of a vignette. It is done when the reviewer has seen how far they were."""
     review.scores = {answer.item: answer.value for answer in answers if answer.value is not None}
     review.save(update_fields=["scores"])

@@ -145,9 +145,9 @@ class ExpansionHandler:
             caller.bind(question), messages, read, why_unread, question.language, self.prompts
         )
 
-    def keep(self, made: Sequence[tuple[JobItem, ExpansionOutcome]]) -> list[dict[str, Any]]:
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, ExpansionOutcome]]) -> list[dict[str, Any]]:
         Study.objects.select_for_update(no_key=True).get(pk=self.study.pk)  # two may not store twins at once
-        return [self.keep_profile(item, one).result() for item, one in made]
+        return [self.keep_profile(item, one).result() for item, one in outcomes]
 
     def keep_profile(self, item: JobItem, made: ExpansionOutcome) -> ExpansionOutcome:
         """Store a profile as a draft, unless it is refused, also as the twin of one that was stored meanwhile."""

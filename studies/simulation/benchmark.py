@@ -37,7 +37,7 @@ from studies.simulation.choice import (
     seeker_setup,
     supporter_settings,
 )
-from studies.simulation.counting import let_count, to_give_way
+from studies.simulation.counting import count_displaced, let_count
 from studies.simulation.estimate import simulation_loads, usual_turns
 from studies.simulation.outcomes import CONDITIONS
 from studies.simulation.planning import KIND, items, plan_simulation
@@ -100,9 +100,9 @@ class Benchmark:
         Returns how many of these no longer count."""
         return let_count(self.study, setup, self.list_wanted(setup))
 
-    def to_give_way(self, setup: Setup) -> int:
+    def count_displaced(self, setup: Setup) -> int:
         """Return how many of other configurations count until those of this setup are held in their places."""
-        return to_give_way(self.study, setup, self.list_wanted(setup))
+        return count_displaced(self.study, setup, self.list_wanted(setup))
 
     def list_wanted(self, setup: Setup) -> list[WantedItem]:
         return list(self.items(setup))[: self.limit]

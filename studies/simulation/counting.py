@@ -44,7 +44,7 @@ def let_count(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
     return sum(take_places(study, setup, chosen).values())
 
 
-def to_give_way(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
+def count_displaced(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
     """Return how many of other configurations count until what is wanted in their places is held."""
     configurations = configurations_of(wanted)
     in_places = [run for run in query_runs(study, setup) if is_held(run) and place_of(run) in configurations]

@@ -255,14 +255,14 @@ class SimulationHandler:
 
     # Keeping
 
-    def keep(self, made: Sequence[tuple[JobItem, SimulationOutcome]]) -> list[dict[str, Any]]:
-        store_responses(self.rater(), [given for _, one in made for given in self.list_responses(one)])
-        SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
-        held = [one.run for item, one in made if item.role == KIND]
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, SimulationOutcome]]) -> list[dict[str, Any]]:
+        store_responses(self.rater(), [given for _, one in outcomes for given in self.list_responses(one)])
+        SeekerFault.objects.bulk_create((fault for _, one in outcomes for fault in one.faults), ignore_conflicts=True)
+        held = [one.run for item, one in outcomes if item.role == KIND]
         set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
-        spoilt = [one.run.pk for _, one in made if any(map(is_grave, one.faults))]
+        spoilt = [one.run.pk for _, one in outcomes if any(map(is_grave, one.faults))]
         ArmRun.objects.filter(pk__in=spoilt).update(valid=False)
-        return [one.result(set_aside[one.run.pk]) for _, one in made]
+        return [one.result(set_aside[one.run.pk]) for _, one in outcomes]
 
     def rater(self) -> Rater:
         strategy = UserAware.name if self.setup.one_agent else StateAware.name

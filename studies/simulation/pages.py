@@ -232,7 +232,7 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("research-benchmark", study.key)
     task = progress.find_series(study, stopped)
     if task and not tasks.running_task(study, task.command):
-        return ask_first(study, task.command, progress.to_go_on(task), back="research-benchmark")
+        return ask_first(study, task.command, progress.get_remaining_arguments(task), back="research-benchmark")
     progress.reopen(study, progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
     messages.success(request, _("The run continues."))
     return redirect("research-benchmark", study.key)

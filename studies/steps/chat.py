@@ -158,7 +158,7 @@ def flag_context(run: ArmRun, language: str) -> dict[str, object]:
     """Return what a counsellor may flag of a reply, and what they have flagged."""
     return {
         "flag_items": load(flags.INSTRUMENT).items,
-        "flags": [flags.show_flag(one, language) for one in flags.standing(run)],
+        "flags": [flags.show_flag(one, language) for one in flags.get_standing_flags(run)],
     }
 
 

@@ -53,7 +53,7 @@ class Answer(StepKind):
             help_lines.insert(visit.participation, after=visit.step)
         moved = progress.advance(visit.participation, done=visit.step)
         if moved and support == "unsafe":
-            answers.say_unsafe(visit.participation, visit.run)
+            answers.record_unsafe(visit.participation, visit.run)
         if moved:
             words = form_words.find_words(instrument_of(visit), form.cleaned_answers())
             visit.shows_danger = form_words.screen_words(visit.participation, words, visit.run)

@@ -450,7 +450,7 @@ async def test_reply_that_another_process_stored_is_told(answers, settings):
     assert outcome
     layer = get_channel_layer()
     event = {"type": "conversation.changed", "owner": "another-process"}
-    await layer.group_send(replies.group(conversation.code), event)
+    await layer.group_send(replies.channel_group(conversation.code), event)
     assert (await until(socket, "reply"))[-1]["text"] == "From afar."
     await socket.disconnect()
 
@@ -608,6 +608,6 @@ async def test_sockets_of_other_processes_read_that_their_conversation_rests(ans
     await until(socket, "reply")
     notice = await database_sync_to_async(chat.suspend)(conversation.pk)
     told = {"type": "conversation.changed", "owner": "another process"}
-    await get_channel_layer().group_send(replies.group(notice.code), told)
+    await get_channel_layer().group_send(replies.channel_group(notice.code), told)
     assert (await until(socket, "pause"))[-1]["by"] == "team"
     await socket.disconnect()

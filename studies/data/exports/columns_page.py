@@ -15,7 +15,7 @@ instruments.
 """
 
 
-def build_guide() -> str:
+def build_columns_page() -> str:
     """Return the page as Markdown."""
     parts = [HEAD]
     for table in TABLES:

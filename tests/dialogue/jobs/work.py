@@ -47,11 +47,11 @@ class Handler:
             return material
         return (await caller.ask(question(material, self.job.plan, item=item.pk, job=self.job.pk))).text
 
-    def keep(self, made: Sequence[tuple[JobItem, str]]) -> list[dict[str, Any]]:
-        if any(item.payload.get("unkeepable") for item, _ in made):
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, str]]) -> list[dict[str, Any]]:
+        if any(item.payload.get("unkeepable") for item, _ in outcomes):
             raise ValueError("cannot be kept")
-        self.kept.extend(item.pk for item, _ in made)
-        return [{"answer": answer} for _, answer in made]
+        self.kept.extend(item.pk for item, _ in outcomes)
+        return [{"answer": answer} for _, answer in outcomes]
 
 
 def question(words: str, plan: Mapping[str, Any], **fields: Any) -> Question:

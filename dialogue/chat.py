@@ -441,7 +441,7 @@ def levels_of(assignment: Assignment, answers: Sequence[AnsweredInquiry]) -> dic
 
 
 def note_second_level(assignment: Assignment, levels: dict[str, Any]) -> None:
-    """Keep beside a sign that the first line found what the second line said of it."""
+    """Store the second line's level on the event that the first line created for the same message."""
     if levels and assignment.level >= 2:
         same = RiskEvent.objects.filter(
             conversation=assignment.conversation, turn=assignment.turn, source=RiskEvent.Source.MESSAGE
@@ -751,7 +751,7 @@ class MissedFrames:
 
 
 def get_missed_frames(conversation_id: int, after: int) -> MissedFrames:
-    """Return what a browser that has shown everything up to `after` has missed, in order."""
+    """Return the frames with numbers above `after`, in order, for a browser that reconnects."""
     conversation = CONVERSATION.first(conversation_id)
     if conversation is None:
         raise Conversation.DoesNotExist(conversation_id)
@@ -779,7 +779,7 @@ def frames_of(turn: Turn, is_last: bool) -> Iterator[chat_frames.Numbered]:
 
 
 def format_minute(moment: datetime | None) -> str | None:
-    """Return the time that the page shows, and no more of it: seconds would tell a partner's speed."""
+    """Return a time to the minute, for the page: seconds would reveal how fast a partner answers."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:00Z") if moment else None
 
 
@@ -926,7 +926,7 @@ def stop(conversation_id: int, reason: EndReason) -> Notice:
 
 
 def reopen_unused(conversation_id: int) -> None:
-    """Open again what was stopped because the person was gone, before anyone had said a word."""
+    """Reopen a conversation that a timeout stopped before its first message."""
     conversation = lock_conversation(conversation_id)
     if conversation.end_reason == EndReason.WITHDRAWN and not conversation.turns.exists():
         conversation.status, conversation.end_reason, conversation.ended_at = Status.OPEN, "", None
@@ -934,7 +934,7 @@ def reopen_unused(conversation_id: int) -> None:
 
 
 def hold_for_role_answer(conversation_id: int) -> None:
-    """Hold a role-play whose counsellor said that the words were their own: they are treated as anyone's."""
+    """Hold a role-play after its counsellor said that the words were their own."""
     conversation = lock_conversation(conversation_id)
     if conversation.status in (Status.OPEN, Status.PAUSED):
         set_status(conversation, Status.HELD)

@@ -1,4 +1,4 @@
-"""Weighs the words of a message, for signs of danger that no pattern was written for."""
+"""Classify messages by their words: find signs of danger that no pattern matches."""
 
 import math
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Weighs the words of a supporter's reply, for harm that no pattern was written for."""
+"""Classify a supporter's replies by their words: find harm that no pattern matches."""
 
 from functools import cache
 from typing import TYPE_CHECKING

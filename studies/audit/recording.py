@@ -61,6 +61,7 @@ def match_of(request: HttpRequest) -> ResolverMatch | None:
 
 
 def record_read(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
+    """Answer a request that reads, and write the entry unless it was refused."""
     response = answer()
     if response.status_code < REDIRECTS:
         write_entry(request, match, logged, response)
@@ -69,6 +70,7 @@ def record_read(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, a
 
 @transaction.atomic
 def record_write(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
+    """Answer a request that writes, with its entry in the same transaction."""
     response = record_write_apart(request, match, logged, answer)
     if response.status_code >= FAULTS:  # an exception, which Django has made into a page
         transaction.set_rollback(True)
@@ -76,6 +78,7 @@ def record_write(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, 
 
 
 def record_write_apart(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
+    """Answer a request that writes, and write the entry afterwards if anything was changed."""
     with notice_changes() as changes:
         response = answer()
     if response.status_code < REFUSALS and changes.made:

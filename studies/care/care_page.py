@@ -1,4 +1,4 @@
-"""The contents of the page that meets someone in danger: lines, question, who was told. There is no arm in it."""
+"""The care page that a person in danger sees: help lines, a question, who was alerted. It names no arm."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class CarePage:
 
 
 def get_care_page(person: Participation) -> CarePage:
-    """Return what the page of this person says about their newest sign of danger."""
+    """Return the contents of a person's care page, about their newest sign of danger."""
     event = answers.get_event(person)
     spec = person.design()
     level = event.level if event else 3

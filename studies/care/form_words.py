@@ -1,4 +1,4 @@
-"""Words that people write elsewhere than in a conversation: they are screened as its messages are."""
+"""Screen the words that people write into forms and questions, as messages in a conversation are screened."""
 
 from collections.abc import Iterable
 from itertools import chain

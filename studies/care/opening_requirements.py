@@ -1,4 +1,4 @@
-"""The checks that someone would come, and that the help lines answer.
+"""What a study needs before people begin: an acknowledged drill of the alarm, and help lines that someone has tried.
 
 No real person is invited to talk with a model before a drill was acknowledged.
 """

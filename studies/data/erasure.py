@@ -203,6 +203,7 @@ def in_parts(numbers: list[Any]) -> Iterator[list[Any]]:
 
 
 def blank_row(person: Participation) -> None:
+    """Clear an erased person's row, also how far they came, their record code and their link."""
     clear_row(person)
     person.plan, person.position = [], 0
     person.record_code = None
@@ -211,7 +212,7 @@ def blank_row(person: Participation) -> None:
 
 
 def clear_row(person: Participation) -> None:
-    """Clear what a withdrawn person's row holds, all but how far they came and the link."""
+    """Clear a withdrawn person's row of all but how far they came and their link."""
     person.status = Status.WITHDRAWN
     person.language = person.country = person.completion_code = person.exclusion_reason = ""
     person.order, person.cards, person.outcome = [], [], {}

@@ -39,7 +39,7 @@ class ScoreTable:
 
     @property
     def reasons(self) -> list[tuple[str, int, str]]:
-        """Dimension, partner and reason of each score for which the person gave one."""
+        """Return dimension, partner and reason of each score for which the person gave a reason."""
         return [
             (name, partner, one.reason)
             for name, scores in self.rows

@@ -103,7 +103,7 @@ def prepare_opening(study: Study, who: Actor, reason: str) -> None:
 
 
 def freeze_version(protocol: Protocol) -> None:
-    """Keep since when a version is fixed, and its hash at that time."""
+    """Store when a version was frozen, and its hash at that time."""
     protocol.opened_at, protocol.opened_hash = timezone.now(), protocol.hash()
     protocol.save(update_fields=["opened_at", "opened_hash"])
 

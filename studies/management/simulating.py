@@ -66,7 +66,7 @@ class SimulatingCommand(JobCommand):
     def plan_setup(self, run: Benchmark, setup: Setup, **terms: Any) -> PlannedJob:
         planned = run.plan(setup, **terms)
         self.set_aside = run.let_count(setup)
-        if others := run.to_give_way(setup):
+        if others := run.count_displaced(setup):
             self.say(
                 "Earlier conversations of the same arms and profiles, with other prompts, models or another maximum of "
                 f"turns: {others}. Each counts until the new conversation that replaces it is finished."

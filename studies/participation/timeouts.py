@@ -84,7 +84,7 @@ def close_open_conversations(person: Participation) -> None:
 
 
 def restart_timeout(person: Participation) -> None:
-    """Start a person's days anew, because a researcher let them continue."""
+    """Restart the timeout of a person whom a researcher let continue."""
     person.awaited_since = timezone.now()
     person.save(update_fields=["awaited_since"])
 

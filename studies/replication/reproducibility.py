@@ -1,6 +1,6 @@
-"""Steady what differs between two equal walks on scripts: codes drawn by chance, the clock, and how long a script took.
+"""Make two equal walks on scripts leave the same files: random codes, times and durations get fixed values.
 
-Each gets a value of its own that is the same in every walk. Only the database of a walk is ever changed so.
+Only the database of a walk is ever changed so.
 """
 
 import json

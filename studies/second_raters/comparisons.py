@@ -183,7 +183,7 @@ def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
 
 
 def next_comparison_for(person: Participation) -> Comparison | None:
-    """Return what this reviewer has begun, else the next pair; None if nothing is left for them."""
+    """Return the comparison that a reviewer has begun, else give out the next one; None if none is left."""
     rater = rater_for(person)
     return resume_comparison(rater) or give_out(person, rater)
 

@@ -181,7 +181,7 @@ def refuse_taken_name(name: str) -> Iterator[None]:
 
 
 def next_review_for(reviewer: Participation) -> Review | None:
-    """Return what this reviewer has begun, else the next piece of work, theirs from now on; None if nothing is left."""
+    """Return the review that a reviewer has begun, else give out the next one; None if none is left."""
     review = get_unfinished(reviewer)
     if review and (review.is_fresh() or renew_review(review)):
         return review
@@ -195,8 +195,8 @@ def get_unfinished(reviewer: Participation) -> Review | None:
 
 @transaction.atomic
 def renew_review(review: Review) -> bool:
-    """Return whether a review past its time is still theirs, and if so renew it. It is, unless so many others have it
-    that no rating is wanted any more: then it is given back."""
+    """Renew a review that is past its time, and return True. Where the conversation has enough other raters by now,
+    give the review back and return False."""
     ReviewPlan.objects.select_for_update().get(pk=review.plan_id)
     others = Review.objects.filter(counting(), item=review.item, replicate=1).exclude(pk=review.pk)
     if review.item and review.replicate == 1 and others.count() >= review.item.wanted:

@@ -45,7 +45,7 @@ def let_count(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
 
 
 def count_displaced(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
-    """Return how many of other configurations count until what is wanted in their places is held."""
+    """Return how many conversations of other configurations stop counting once the wanted ones are held."""
     configurations = configurations_of(wanted)
     in_places = [run for run in query_runs(study, setup) if is_held(run) and place_of(run) in configurations]
     there = {place_of(run) for run in in_places if run.configuration == configurations[place_of(run)]}

@@ -136,7 +136,7 @@ def item_of(field: str) -> str:
 
 
 def cards(form: InstrumentForm) -> list[list[Row]]:
-    """The rows of each partner together, then those about the page as a whole."""
+    """Return a form's rows in groups: those of each partner, then those about the page as a whole."""
     return [list(rows) for _, rows in groupby(form.rows, key=lambda row: partner_of(row.field.name))]
 
 

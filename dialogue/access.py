@@ -10,11 +10,11 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from dialogue import replies, sockets
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import Conversation
 
 KEY = "access"  # to which conversations, and by which of their access numbers
-GRANTED = Compiled(Conversation, lambda: Conversation.objects.filter(code="").filter(access_number=0).order_by())
+GRANTED = CompiledQuery(Conversation, lambda: Conversation.objects.filter(code="").filter(access_number=0).order_by())
 
 
 def grant(session: MutableMapping[str, Any], conversation: Conversation) -> None:
@@ -41,4 +41,4 @@ def close_sockets(conversations: list[tuple[int, str]]) -> None:
         if settings.SINGLE_PROCESS:
             sockets.shut_out(pk)
         else:
-            async_to_sync(get_channel_layer().group_send)(replies.group(code), {"type": "conversation.revoked"})
+            async_to_sync(get_channel_layer().group_send)(replies.channel_group(code), {"type": "conversation.revoked"})

@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from dialogue import frames
-from dialogue.compiled import Compiled
+from dialogue import chat_frames
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.pacing import Pacing
@@ -49,9 +49,9 @@ PAST_TURN_FIELDS = ("conversation", "number", "state", "client_id", "text", "seq
 class ChatRefused(Exception):
     """A message that cannot be taken now; `code` and `detail` are what the person's `error` frame says."""
 
-    def __init__(self, code: frames.ErrorCode, detail: str) -> None:
+    def __init__(self, code: chat_frames.ErrorCode, detail: str) -> None:
         super().__init__(detail)
-        self.code: frames.ErrorCode = code
+        self.code: chat_frames.ErrorCode = code
         self.detail = detail
 
 
@@ -88,7 +88,7 @@ class Assignment:
     settings: ModelSettings
     language: str
     unpaced: bool
-    evenness: Pacing
+    pacing: Pacing
     level: int  # of the message that is answered
     holds_from: int  # the level from which a message holds its conversation
     second_line: SecondLine | None = None
@@ -104,24 +104,24 @@ class Notice(NamedTuple):
 
     conversation: int
     code: str
-    frames: tuple[frames.Outgoing, ...]
+    frames: tuple[chat_frames.Outgoing, ...]
 
 
 @dataclass(frozen=True)
 class TakenTurn:
     turn: int
-    shown: tuple[frames.Outgoing, ...] = ()
+    shown: tuple[chat_frames.Outgoing, ...] = ()
     assignment: Assignment | None = None
 
 
-CONVERSATION = Compiled(Conversation, lambda: Conversation.objects.filter(pk=0).order_by())
-LOCKED_CONVERSATION = Compiled(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
-SHOWN_TURNS = Compiled(
+CONVERSATION = CompiledQuery(Conversation, lambda: Conversation.objects.filter(pk=0).order_by())
+LOCKED_CONVERSATION = CompiledQuery(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
+SHOWN_TURNS = CompiledQuery(
     Turn,
     lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS, "created_at", "replied_at"),
 )
-PAST_TURNS = Compiled(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS))
-SUPPORTER = Compiled(Supporter, lambda: Supporter.objects.filter(pk=0))
+PAST_TURNS = CompiledQuery(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS))
+SUPPORTER = CompiledQuery(Supporter, lambda: Supporter.objects.filter(pk=0))
 
 
 def lock_conversation(conversation_id: int) -> Conversation:
@@ -139,7 +139,7 @@ def get_past_turns(conversation: Conversation) -> list[Turn]:
 
 @transaction.atomic
 def take_seeker_turn(
-    conversation_id: int, *, client_id: str, text: str, owner: str, timing: frames.Timing | None = None
+    conversation_id: int, *, client_id: str, text: str, owner: str, timing: chat_frames.Timing | None = None
 ) -> TakenTurn:
     """Store a message once, screen it, and where a reply may follow, claim that reply for `owner`."""
     conversation = lock_conversation(conversation_id)
@@ -178,12 +178,12 @@ def is_held(conversation: Conversation, last: Turn | None) -> bool:
 def refuse_bad_text(text: str) -> None:
     if not text.strip():
         raise ChatRefused("empty", "The message is empty.")
-    if len(text) > frames.MAX_CHARACTERS:
-        raise ChatRefused("too_long", f"The message is longer than {frames.MAX_CHARACTERS} characters.")
+    if len(text) > chat_frames.MAX_CHARACTERS:
+        raise ChatRefused("too_long", f"The message is longer than {chat_frames.MAX_CHARACTERS} characters.")
 
 
 def new_turn(
-    conversation: Conversation, past: Sequence[Turn], *, client_id: str, text: str, timing: frames.Timing | None
+    conversation: Conversation, past: Sequence[Turn], *, client_id: str, text: str, timing: chat_frames.Timing | None
 ) -> Turn:
     return Turn(
         conversation=conversation,
@@ -246,10 +246,10 @@ def number_turn(conversation: Conversation, turn: Turn, count: int) -> int:
     return conversation.reserve(count, started_at=turn.created_at)
 
 
-def help_for(turn: Turn) -> tuple[frames.Outgoing, ...]:
+def help_for(turn: Turn) -> tuple[chat_frames.Outgoing, ...]:
     if not turn.risk_level:
         return ()
-    return (frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level),)
+    return (chat_frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level),)
 
 
 def is_left_to_role(conversation: Conversation, level: int, entries: Sequence[str]) -> bool:
@@ -313,7 +313,7 @@ def close(conversation: Conversation, reason: EndReason) -> None:
     conversation.save(update_fields=["status", "state_seq", "end_reason", "ended_at"])
 
 
-def assign(conversation: Conversation, turn: Turn, *, owner: str, numbers: range | None = None) -> Assignment:
+def claim_reply(conversation: Conversation, turn: Turn, *, owner: str, numbers: range | None = None) -> Assignment:
     """Claim the reply of a waiting turn: from here on only `owner` may store it. `numbers`: what is left of the frame
     numbers of the attempt before, beside which the second line is asked already; a new block would tell how often this
     partner fails."""
@@ -358,7 +358,7 @@ def open_call(conversation: Conversation, turn: Turn, past: Sequence[Turn], numb
         settings=supporter.settings(),
         language=conversation.language,
         unpaced=conversation.unpaced,
-        evenness=evenness_of(conversation),
+        pacing=pacing_of(conversation),
         level=turn.risk_level,
         holds_from=holding_level(conversation),
         second_line=SecondLine.from_json(conversation.second_line),
@@ -450,7 +450,7 @@ def levels_of(assignment: Assignment, answers: Sequence[AnsweredInquiry]) -> dic
 
 
 def note_second_level(assignment: Assignment, levels: dict[str, Any]) -> None:
-    """Keep beside a sign that the first line found what the second line said of it."""
+    """Store the second line's level on the event that the first line created for the same message."""
     if levels and assignment.level >= 2:
         same = RiskEvent.objects.filter(
             conversation=assignment.conversation, turn=assignment.turn, source=RiskEvent.Source.MESSAGE
@@ -458,7 +458,7 @@ def note_second_level(assignment: Assignment, levels: dict[str, Any]) -> None:
         same.update(second_level=levels["second_level"], second_screen=levels["second_screen"])
 
 
-def evenness_of(conversation: Conversation) -> Pacing:
+def pacing_of(conversation: Conversation) -> Pacing:
     paced = not conversation.unpaced
     return Pacing(
         floor=(conversation.first_piece_ms or 0) / 1000 if paced else 0.0,
@@ -482,7 +482,7 @@ def claim_due_reply(conversation_id: int, *, owner: str, single_process: bool) -
     alive = last.owner == owner or not single_process
     if not last.claimable(now=timezone.now(), alive=alive):
         return None
-    return assign(conversation, last, owner=owner)
+    return claim_reply(conversation, last, owner=owner)
 
 
 @transaction.atomic
@@ -494,7 +494,7 @@ def retry(conversation_id: int, *, owner: str) -> Assignment | None:
         return None
     last.state, last.error = TurnState.WAITING, ""
     last.save(update_fields=["state", "error"])
-    return assign(conversation, last, owner=owner)
+    return claim_reply(conversation, last, owner=owner)
 
 
 def claimed_turn(assignment: Assignment) -> QuerySet[Turn]:
@@ -512,17 +512,17 @@ def renew_lease(assignment: Assignment) -> bool:
 @transaction.atomic
 def record_reply(
     assignment: Assignment, reply: Reply, *, seq: int, answers: Sequence[AnsweredInquiry] = ()
-) -> list[frames.Outgoing]:
-    """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it.
+) -> list[chat_frames.Outgoing]:
+    """Store a whole reply, pause or close the conversation where that is due, and return the frames to send.
     `answers`: those of the second line that are to be stored with it."""
     conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply)
-    shown, now = assignment.evenness.visible_text(reply.text), timezone.now()
+    shown, now = assignment.pacing.visible_text(reply.text), timezone.now()
     if not store_reply(assignment, reply, shown=shown, seq=seq, now=now, answers=answers):
         return []
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
-    answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
+    answer = chat_frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=format_minute(now))
     return [answer] if is_going_on(conversation) else [answer, state_frame(conversation, answered_turn(assignment))]
 
 
@@ -562,7 +562,7 @@ def store_reply(
         reply_seq=seq,
         masked=masked,
         reply_original=reply.text if masked else "",
-        names_itself=names_itself(reply.text, assignment.evenness.names),
+        names_itself=names_itself(reply.text, assignment.pacing.names),
         replied_at=now,
         first_token_ms=reply.first_token_ms,
         total_ms=reply.total_ms,
@@ -579,7 +579,7 @@ def store_reply(
 @transaction.atomic
 def withhold_reply(
     assignment: Assignment, reply: Reply, *, found: Verdict | Finding, seq: int, answers: Sequence[AnsweredInquiry] = ()
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Show the standard text in the place of a reply that must not be shown; the original stays for the researcher.
 
     What a pattern or the second line found ends the conversation. What the classifier or a soft pattern alone suspects
@@ -591,7 +591,7 @@ def withhold_reply(
     if not store_reply(assignment, reply, shown=standard, seq=seq, now=now, answers=answers):
         return []
     turn = answered_turn(assignment)
-    shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
+    shown = chat_frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
     if found.level >= REPLY_LEVEL:
         close(conversation, EndReason.SAFETY)
     elif conversation.status == Status.OPEN:
@@ -609,8 +609,8 @@ def withhold_reply(
         first_level=first.level,
         second=second,
     )
-    answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
-    told: list[frames.Outgoing] = [answer, shown]
+    answer = chat_frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=format_minute(now))
+    told: list[chat_frames.Outgoing] = [answer, shown]
     return told if is_going_on(conversation) else [*told, state_frame(conversation, turn)]
 
 
@@ -625,11 +625,11 @@ def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) ->
         return None
     turn.error = error.status
     turn.save(update_fields=["error"])
-    return assign(conversation, turn, owner=assignment.owner, numbers=range(seq, assignment.end))
+    return claim_reply(conversation, turn, owner=assignment.owner, numbers=range(seq, assignment.end))
 
 
 @transaction.atomic
-def raise_level(assignment: Assignment, answered: AnsweredInquiry, *, help_seq: int) -> list[frames.Outgoing]:
+def raise_level(assignment: Assignment, answered: AnsweredInquiry, *, help_seq: int) -> list[chat_frames.Outgoing]:
     """Show help for a message in which the second line found more than the first, and not so much that it holds the
     conversation. `help_seq` is one of the numbers that the reply has claimed."""
     conversation = lock_conversation(assignment.conversation)
@@ -666,7 +666,7 @@ def record_second_line(conversation: Conversation, turn: Turn, answered: Answere
 @transaction.atomic
 def hold_message(
     assignment: Assignment, outcome: Reply | ProviderError, answered: AnsweredInquiry, *, help_seq: int
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Hold the conversation for what the second line found in the message, as if the first line had: the reply is given
     up, however far it had come, and the person sees the same frames."""
     conversation = lock_conversation(assignment.conversation)
@@ -691,7 +691,7 @@ def hold_message(
 @transaction.atomic
 def give_up_without_second_line(
     assignment: Assignment, outcome: Reply | ProviderError, answers: Sequence[AnsweredInquiry]
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Fail a turn whose second line has not answered, where the study shows no reply without it: the person can ask
     again."""
     conversation = lock_conversation(assignment.conversation)
@@ -709,18 +709,18 @@ def fail_turn(assignment: Assignment, error: str, answers: Sequence[AnsweredInqu
     return claimed_turn(assignment).update(**values, **levels) == 1
 
 
-def failed_frame(conversation: Conversation, assignment: Assignment) -> frames.Outgoing:
+def failed_frame(conversation: Conversation, assignment: Assignment) -> chat_frames.Outgoing:
     conversation.state_seq = conversation.reserve(1)
     conversation.save(update_fields=["state_seq"])
     if conversation.suspended:
         return team_pause(conversation, assignment.turn)
-    return frames.Failed(seq=conversation.state_seq, turn=assignment.turn)
+    return chat_frames.Failed(seq=conversation.state_seq, turn=assignment.turn)
 
 
 @transaction.atomic
 def give_up(
     assignment: Assignment, error: ProviderError, *, answers: Sequence[AnsweredInquiry] = ()
-) -> list[frames.Outgoing]:
+) -> list[chat_frames.Outgoing]:
     """Fail a turn for which no reply could be had: a stated outcome that the person can act on, never a dead input box.
 
     Where what was said so far is too long for this partner, to ask again is useless, and the conversation ends.
@@ -735,32 +735,32 @@ def give_up(
     return [failed_frame(conversation, assignment)]
 
 
-def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoing:
+def state_frame(conversation: Conversation, last: Turn | None) -> chat_frames.Outgoing:
     """Return the frame that says why nothing can be written now."""
     turn = last.number if last else 0
     if is_held(conversation, last):
-        return frames.Held(seq=conversation.state_seq, turn=turn)
+        return chat_frames.Held(seq=conversation.state_seq, turn=turn)
     if conversation.status == Status.PAUSED:
-        return frames.Pause(seq=conversation.state_seq, turn=turn)
+        return chat_frames.Pause(seq=conversation.state_seq, turn=turn)
     if conversation.status == Status.CLOSED:
-        return frames.Closed(seq=conversation.state_seq)
+        return chat_frames.Closed(seq=conversation.state_seq)
     if conversation.suspended:
         return team_pause(conversation, turn)
-    return frames.Failed(seq=conversation.state_seq, turn=turn)
+    return chat_frames.Failed(seq=conversation.state_seq, turn=turn)
 
 
-def team_pause(conversation: Conversation, turn: int) -> frames.Pause:
-    return frames.Pause(seq=conversation.state_seq, turn=turn, by="team")
+def team_pause(conversation: Conversation, turn: int) -> chat_frames.Pause:
+    return chat_frames.Pause(seq=conversation.state_seq, turn=turn, by="team")
 
 
 @dataclass(frozen=True)
-class Missed:
-    frames: list[frames.Outgoing]
+class MissedFrames:
+    frames: list[chat_frames.Outgoing]
     is_reply_due: bool
 
 
-def missed_after(conversation_id: int, after: int) -> Missed:
-    """Return what a browser that has shown everything up to `after` has missed, in order."""
+def get_missed_frames(conversation_id: int, after: int) -> MissedFrames:
+    """Return the frames with numbers above `after`, in order, for a browser that reconnects."""
     conversation = CONVERSATION.first(conversation_id)
     if conversation is None:
         raise Conversation.DoesNotExist(conversation_id)
@@ -772,21 +772,23 @@ def missed_after(conversation_id: int, after: int) -> Missed:
     stands = conversation.status != Status.OPEN or rests or (last is not None and last.state == TurnState.FAILED)
     if stands and conversation.state_seq > after:
         missed.append(state_frame(conversation, last))
-    return Missed(missed, is_reply_due)
+    return MissedFrames(missed, is_reply_due)
 
 
-def frames_of(conversation: Conversation, turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
-    yield frames.StoredMessage(
-        seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text, sent_at=minute(turn.created_at)
+def frames_of(conversation: Conversation, turn: Turn, is_last: bool) -> Iterator[chat_frames.Numbered]:
+    yield chat_frames.StoredMessage(
+        seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text, sent_at=format_minute(turn.created_at)
     )
     if is_last and still_needs_help(conversation, turn):
         yield from help_for(turn)
     if turn.state == TurnState.ANSWERED:
-        yield frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=minute(turn.replied_at))
+        yield chat_frames.StoredReply(
+            seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=format_minute(turn.replied_at)
+        )
 
 
-def minute(moment: datetime | None) -> str | None:
-    """Return the time that the page shows, and no more of it: seconds would tell a partner's speed."""
+def format_minute(moment: datetime | None) -> str | None:
+    """Return a time to the minute, for the page: seconds would reveal how fast a partner answers."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:00Z") if moment else None
 
 
@@ -818,7 +820,7 @@ def mark_seen(conversation_id: int, seq: int) -> None:
 
 
 @transaction.atomic
-def end(conversation_id: int, *, early: bool) -> frames.Outgoing:
+def end(conversation_id: int, *, early: bool) -> chat_frames.Outgoing:
     """End it for the person: from the minimum on as finished, before it only as an early stop that is said to be
     one."""
     conversation = lock_conversation(conversation_id)
@@ -861,7 +863,7 @@ def change_language(
     opening: str = "",
     opening_request: str = "",
 ) -> None:
-    """Continue in another language: from their next message on the person has the same partner in that one.
+    """Change the language of a conversation from the next message on; the partner stays the same.
 
     What was said stays as it is, and a reply that is under way comes in the language in which it was asked for. The
     opening changes its language as long as nothing has been said after it.
@@ -932,7 +934,7 @@ def stop(conversation_id: int, reason: EndReason) -> Notice:
 
 
 def reopen_unused(conversation_id: int) -> None:
-    """Open again what was stopped because the person was gone, before anyone had said a word."""
+    """Reopen a conversation that a timeout stopped before its first message."""
     conversation = lock_conversation(conversation_id)
     if conversation.end_reason == EndReason.WITHDRAWN and not conversation.turns.exists():
         conversation.status, conversation.end_reason, conversation.ended_at = Status.OPEN, "", None
@@ -940,7 +942,7 @@ def reopen_unused(conversation_id: int) -> None:
 
 
 def hold_for_role_answer(conversation_id: int) -> None:
-    """Hold a role-play whose counsellor said that the words were their own: they are treated as anyone's."""
+    """Hold a role-play after its counsellor said that the words were their own."""
     conversation = lock_conversation(conversation_id)
     if conversation.status in (Status.OPEN, Status.PAUSED):
         set_status(conversation, Status.HELD)

@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
-from dialogue import chat, frames, replies, sockets
+from dialogue import chat, chat_frames, replies, sockets
 from dialogue.access import conversation_for
 from dialogue.models import Conversation
 from dialogue.safety import second_line
@@ -26,7 +26,7 @@ TRY_AGAIN_LATER = 1013
 
 class ChatConsumer(AsyncWebsocketConsumer):
     conversation: Conversation | None = None
-    line: sockets.Line | None = None
+    line: sockets.OpenSocket | None = None
 
     async def __call__(self, *asgi: Any) -> None:
         """Leave nothing of the socket behind, whether it ends by a goodbye, a handler that broke or Daphne's
@@ -43,13 +43,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self.conversation is None:
             await self.close()
             return
-        self.outgoing: asyncio.Queue[frames.Outgoing] = asyncio.Queue()
+        self.outgoing: asyncio.Queue[chat_frames.Outgoing] = asyncio.Queue()
         self.writer = asyncio.create_task(self.write())
         self.attached = self.superseded = False
-        self.waiting: list[frames.Outgoing] | None = None  # what comes in while missed frames are being read
+        self.waiting: list[chat_frames.Outgoing] | None = None  # what comes in while missed frames are being read
         self.window_started, self.in_window, self.last_seq = 0.0, 0, 0
         if not settings.SINGLE_PROCESS:
-            await self.channel_layer.group_add(replies.group(code), self.channel_name)
+            await self.channel_layer.group_add(replies.channel_group(code), self.channel_name)
         second_line.prepare(self.conversation.second_line)
         await sockets.replace_oldest(self.conversation.pk, sockets.OF_CONVERSATION)
         await self.accept()
@@ -61,7 +61,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self.line:
             sockets.forget(self.line)
         if not settings.SINGLE_PROCESS:
-            await self.channel_layer.group_discard(replies.group(conversation.code), self.channel_name)
+            await self.channel_layer.group_discard(replies.channel_group(conversation.code), self.channel_name)
 
     def leave(self) -> None:
         if self.attached:
@@ -74,7 +74,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             frame = await self.outgoing.get()
             await self.send(text_data=frame.encode())
 
-    def push(self, frame: frames.Outgoing) -> None:
+    def push(self, frame: chat_frames.Outgoing) -> None:
         if self.waiting is not None:
             self.waiting.append(frame)
             return
@@ -82,13 +82,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if seq is not None:
             if seq <= self.last_seq:
                 return
-            if isinstance(frame, frames.Chunk) and self.outgoing.qsize() > BACKLOG:
+            if isinstance(frame, chat_frames.Chunk) and self.outgoing.qsize() > BACKLOG:
                 return
             self.last_seq = seq
         self.outgoing.put_nowait(frame)
 
-    def refuse(self, code: frames.ErrorCode, detail: str) -> None:
-        self.outgoing.put_nowait(frames.Error(code=code, detail=detail))
+    def refuse(self, code: chat_frames.ErrorCode, detail: str) -> None:
+        self.outgoing.put_nowait(chat_frames.Error(code=code, detail=detail))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.line.hear()
@@ -96,14 +96,14 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self.close(TRY_AGAIN_LATER)
             return
         if self.superseded:
-            self.outgoing.put_nowait(frames.Superseded())
+            self.outgoing.put_nowait(chat_frames.Superseded())
             return
         if self.too_fast():
             self.refuse("rate", "Too many frames at once. Please wait a moment.")
             return
         try:
-            await self.handle(frames.parse(text_data))
-        except frames.BadFrame as error:
+            await self.handle(chat_frames.parse(text_data))
+        except chat_frames.BadFrame as error:
             self.refuse("bad_frame", str(error))
         except chat.ChatRefused as refusal:
             self.refuse(refusal.code, refusal.detail)
@@ -115,18 +115,18 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.in_window += 1
         return self.in_window > FRAMES_PER_WINDOW
 
-    async def handle(self, incoming: frames.Incoming) -> None:
+    async def handle(self, incoming: chat_frames.Incoming) -> None:
         # Shielded: Daphne gives up a socket ten seconds after its line broke, while a slow database may still store
         # what was claimed; the reply is then fetched all the same, not only when its lease has run out.
-        if isinstance(incoming, frames.Resume):
+        if isinstance(incoming, chat_frames.Resume):
             await self.resume(incoming.after)
         elif not self.attached:
             self.refuse("bad_frame", "Send a resume frame first.")
-        elif isinstance(incoming, frames.SeekerMessage):
+        elif isinstance(incoming, chat_frames.SeekerMessage):
             await asyncio.shield(self.take(incoming))
-        elif isinstance(incoming, frames.Retry):
+        elif isinstance(incoming, chat_frames.Retry):
             await asyncio.shield(self.retry())
-        elif isinstance(incoming, frames.Seen):
+        elif isinstance(incoming, chat_frames.Seen):
             await database_sync_to_async(chat.mark_seen)(self.conversation.pk, incoming.seq)
         else:
             self.push(await database_sync_to_async(chat.end)(self.conversation.pk, early=incoming.early))
@@ -140,11 +140,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.waiting = []
         self.drop_unsent()
         try:
-            missed = await database_sync_to_async(chat.missed_after)(self.conversation.pk, after)
+            missed = await database_sync_to_async(chat.get_missed_frames)(self.conversation.pk, after)
         finally:
             aside, self.waiting = self.waiting, None
         self.last_seq = after
-        for frame in [*missed.frames, *(frame for frame in aside if not isinstance(frame, frames.Chunk))]:
+        for frame in [*missed.frames, *(frame for frame in aside if not isinstance(frame, chat_frames.Chunk))]:
             self.push(frame)
         live = replies.running.get(self.conversation.pk)
         if live and (whole := live.whole_so_far()):
@@ -167,19 +167,20 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 listener.supersede()
         if not settings.SINGLE_PROCESS:
             await self.channel_layer.group_send(
-                replies.group(self.conversation.code), {"type": "conversation.newer", "channel": self.channel_name}
+                replies.channel_group(self.conversation.code),
+                {"type": "conversation.newer", "channel": self.channel_name},
             )
 
     def supersede(self) -> None:
         self.leave()
         self.superseded = True
-        self.outgoing.put_nowait(frames.Superseded())
+        self.outgoing.put_nowait(chat_frames.Superseded())
 
-    async def take(self, message: frames.SeekerMessage) -> None:
+    async def take(self, message: chat_frames.SeekerMessage) -> None:
         taken = await database_sync_to_async(chat.take_seeker_turn)(
             self.conversation.pk, client_id=message.id, text=message.text, timing=message.timing, owner=replies.OWNER
         )
-        self.outgoing.put_nowait(frames.Ack(id=message.id, turn=taken.turn))
+        self.outgoing.put_nowait(chat_frames.Ack(id=message.id, turn=taken.turn))
         replies.broadcast(self.conversation.pk, taken.shown)
         if taken.assignment:
             replies.start(taken.assignment)
@@ -198,6 +199,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def conversation_changed(self, event: dict[str, Any]) -> None:
         if self.attached and event["owner"] != replies.OWNER:
-            missed = await database_sync_to_async(chat.missed_after)(self.conversation.pk, self.last_seq)
+            missed = await database_sync_to_async(chat.get_missed_frames)(self.conversation.pk, self.last_seq)
             for frame in missed.frames:
                 self.push(frame)

@@ -16,7 +16,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from dialogue.incoming import is_storable
+from dialogue.input_checks import is_storable
 
 Place = tuple[str | int, ...]  # keys, and positions in lists from 0
 

@@ -40,9 +40,9 @@ def window_among(replies: int) -> float:
 class Pace:
     """The schedule of one reply and all attempts at it. Times are seconds of a monotonic clock."""
 
-    def __init__(self, evenness: Pacing, asked_at: float) -> None:
-        self.rate = evenness.rate
-        self.next_at = asked_at + evenness.floor
+    def __init__(self, pacing: Pacing, asked_at: float) -> None:
+        self.rate = pacing.rate
+        self.next_at = asked_at + pacing.floor
         self.window = WINDOW
 
     def take(self, waiting: int, now: float) -> int:
@@ -64,8 +64,8 @@ class PacedReply:
     `text`: what has come; `visible_text`: what may be read of it; `sent`: how many characters of that are sent.
     """
 
-    def __init__(self, evenness: Pacing, pace: Pace) -> None:
-        self.evenness = evenness
+    def __init__(self, pacing: Pacing, pace: Pace) -> None:
+        self.pacing = pacing
         self.pace = pace
         self.text = self.visible_text = ""
         self.sent = 0
@@ -73,15 +73,15 @@ class PacedReply:
 
     def add(self, piece: str) -> None:
         self.text += piece
-        if not self.evenness.mask:
+        if not self.pacing.mask:
             self.visible_text = self.text
         elif (whole := self_identification.whole_sentences(self.text)) > self.whole:
             self.whole = whole
-            self.visible_text = self.evenness.visible_text(self.text[:whole])
+            self.visible_text = self.pacing.visible_text(self.text[:whole])
 
     def finish(self) -> None:
         """Make the last sentence visible, because nothing more comes."""
-        self.visible_text = self.evenness.visible_text(self.text)
+        self.visible_text = self.pacing.visible_text(self.text)
 
     def waits(self) -> bool:
         return self.sent < len(self.visible_text)

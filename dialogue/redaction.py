@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
-from dialogue.identifying import HAN, places_in
+from dialogue.identifiers import HAN, places_in
+from dialogue.indirect_identifiers import Find, Names, collect_names, find_identifying
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.whereabouts import Find, Names, collect_names, find_identifying
 
 VERSION = "1"  # of what is found and what stands in its place
 RELEASE_VERSION = "1"  # the same, for texts that are published

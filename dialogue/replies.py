@@ -17,7 +17,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from dialogue import chat, frames
+from dialogue import chat, chat_frames
 from dialogue.chat import AnsweredInquiry, Assignment, Inquiry, Notice
 from dialogue.models import Supporter
 from dialogue.pacing import Pace, PacedReply, window_among
@@ -40,7 +40,7 @@ READ_FROM = 2  # the level of a message from which the second line reads the rep
 
 
 class Listener(Protocol):
-    def push(self, frame: frames.Outgoing) -> None: ...
+    def push(self, frame: chat_frames.Outgoing) -> None: ...
 
     def supersede(self) -> None: ...
 
@@ -76,7 +76,7 @@ def detach(conversation: int, listener: Listener) -> None:
         del listeners[conversation]
 
 
-def broadcast(conversation: int, outgoing: Iterable[frames.Outgoing]) -> None:
+def broadcast(conversation: int, outgoing: Iterable[chat_frames.Outgoing]) -> None:
     for frame in outgoing:
         for listener in tuple(listeners.get(conversation, ())):
             listener.push(frame)
@@ -127,7 +127,7 @@ class LiveReply:
     """One reply that is being fetched, attempt after attempt, until it is stored or given up."""
 
     def __init__(self, assignment: Assignment) -> None:
-        self.pace = Pace(assignment.evenness, time.monotonic())
+        self.pace = Pace(assignment.pacing, time.monotonic())
         self.level = assignment.level  # of the message, raised by what the second line finds
         self.answers: list[AnsweredInquiry] = []  # what the second line said and is not stored yet
         self.overrules = False  # the second line ends this reply
@@ -148,7 +148,7 @@ class LiveReply:
 
     def prepare(self, assignment: Assignment) -> None:
         self.assignment = assignment
-        self.showing = PacedReply(assignment.evenness, self.pace)
+        self.showing = PacedReply(assignment.pacing, self.pace)
         self.is_number_given = False  # the number of what comes after the pieces is given away
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq
@@ -170,11 +170,11 @@ class LiveReply:
         self.is_number_given = True
         return self.next_seq
 
-    def whole_so_far(self) -> frames.Chunk | None:
+    def whole_so_far(self) -> chat_frames.Chunk | None:
         """Return everything up to here as one piece, for one who joins in the middle."""
         if not self.showing.sent or (seq := self.take_seq()) is None:
             return None
-        return frames.Chunk(seq=seq, turn=self.assignment.turn, at=0, text=self.showing.out())
+        return chat_frames.Chunk(seq=seq, turn=self.assignment.turn, at=0, text=self.showing.out())
 
     def on_text(self, piece: str) -> None:
         self.showing.add(piece)
@@ -215,7 +215,7 @@ class LiveReply:
         self.pace.window = window_among(len(running))
         text = self.showing.take(time.monotonic())
         if text and (seq := self.take_seq()) is not None:
-            piece = frames.Chunk(seq=seq, turn=self.assignment.turn, at=at, text=text)
+            piece = chat_frames.Chunk(seq=seq, turn=self.assignment.turn, at=at, text=text)
             broadcast(self.assignment.conversation, [piece])
 
     async def show_to_the_end(self) -> None:
@@ -250,7 +250,7 @@ class LiveReply:
         broadcast(self.assignment.conversation, outcome)
         await tell_other_processes(self.assignment.code, outcome)
 
-    async def fetch(self) -> list[frames.Outgoing]:
+    async def fetch(self) -> list[chat_frames.Outgoing]:
         while True:
             try:
                 reply = await self.attempt()
@@ -272,7 +272,7 @@ class LiveReply:
                 self.stop_timer()
                 if found := screen_reply(reply.text, after=self.level) or await self.read_by_second_line(reply):
                     return await self.withhold(reply, found)
-                if self.assignment.evenness.is_paced():
+                if self.assignment.pacing.is_paced():
                     await self.show_to_the_end()
                 return await self.store(
                     chat.record_reply, self.assignment, reply, seq=self.number_to_store(), answers=self.answers
@@ -372,7 +372,7 @@ class LiveReply:
         self.may_show = True
         return answer.finding if answer.finding and answer.finding.level else None
 
-    async def store_overruled(self, outcome: Reply | ProviderError) -> list[frames.Outgoing]:
+    async def store_overruled(self, outcome: Reply | ProviderError) -> list[chat_frames.Outgoing]:
         self.stop_timer()
         if self.level >= self.assignment.holds_from > self.assignment.level:
             [answered] = self.answers
@@ -385,7 +385,7 @@ class LiveReply:
             text=self.showing.text, model=self.assignment.settings.model, finish_reason="stopped", total_ms=elapsed
         )
 
-    async def withhold(self, reply: Reply, found: Verdict | Finding) -> list[frames.Outgoing]:
+    async def withhold(self, reply: Reply, found: Verdict | Finding) -> list[chat_frames.Outgoing]:
         return await self.store(
             chat.withhold_reply,
             self.assignment,
@@ -421,7 +421,7 @@ def wait_before_next(error: ProviderError, attempt: int) -> float:
     return min(LONGEST_WAIT, max(own, error.retry_after or 0.0))
 
 
-def group(code: str) -> str:
+def channel_group(code: str) -> str:
     return f"conversation.{code}"
 
 
@@ -436,9 +436,9 @@ async def _tell_sockets(notices: Iterable[Notice]) -> None:
         await tell_other_processes(notice.code, notice.frames)
 
 
-async def tell_other_processes(code: str, outcome: Sequence[frames.Outgoing]) -> None:
+async def tell_other_processes(code: str, outcome: Sequence[chat_frames.Outgoing]) -> None:
     """Announce that something is stored, and no more: sockets of other processes read it from the database."""
     if settings.SINGLE_PROCESS or not outcome:
         return
     layer = get_channel_layer()
-    await layer.group_send(group(code), {"type": "conversation.changed", "owner": OWNER})
+    await layer.group_send(channel_group(code), {"type": "conversation.changed", "owner": OWNER})

@@ -333,7 +333,7 @@ class Found:
         return [Fault(place, message) for place, message in dict.fromkeys(found)]
 
 
-class Checked(NamedTuple):
+class CheckedDocument(NamedTuple):
     """The result of checking a document. If there are faults, `value` is what the rest of the document says, so that
     further rules can look at it; None where too little is left."""
 
@@ -341,12 +341,12 @@ class Checked(NamedTuple):
     found: Found
 
 
-def check(schema: Any, document: Any, *, around: Any = None, json: bool = False) -> Checked:
+def check(schema: Any, document: Any, *, around: Any = None, json: bool = False) -> CheckedDocument:
     """Check a document against a schema. Validators and rules get `around`."""
     found, unkept = Found(), list(unkept_values(document))
     found.add(unkept)
     if any(len(place) >= DEEPEST for place, _message in unkept):
-        return Checked(None, found)
+        return CheckedDocument(None, found)
     document = deepcopy(document)
     mend(document, schema, [place for place, _message in unkept], [])
     for _round in range(ROUNDS):
@@ -364,8 +364,8 @@ def check(schema: Any, document: Any, *, around: Any = None, json: bool = False)
             broken = list(rule_faults(value, schema, around))
             # Of a whole table only once its values are in order.
             found.add([rule for rule in broken if not (isinstance(rule[0][-1], int) and found.is_faulty(rule[0]))])
-            return Checked(value, found)
-    return Checked(None, found)
+            return CheckedDocument(value, found)
+    return CheckedDocument(None, found)
 
 
 @cache

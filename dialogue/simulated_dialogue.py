@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dialogue import chat
-from dialogue.frames import MAX_CHARACTERS
+from dialogue.chat_frames import MAX_CHARACTERS
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Conversation, InnerState, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState

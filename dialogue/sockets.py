@@ -18,7 +18,7 @@ class Socket(Protocol):
     async def close(self, code: int | None = None) -> None: ...
 
 
-class Line:
+class OpenSocket:
     """An open socket of a visitor."""
 
     def __init__(self, visitor: Hashable, socket: Socket, *, may_be_silent: bool) -> None:
@@ -40,17 +40,17 @@ class Line:
         return (ends if self.may_be_silent else min(ends, self.heard + IDLE)) - time.monotonic()
 
 
-lines: dict[Hashable, list[Line]] = defaultdict(list)  # of this process, the oldest first
+lines: dict[Hashable, list[OpenSocket]] = defaultdict(list)  # of this process, the oldest first
 
 
-def open_line(visitor: Hashable, socket: Socket, *, may_be_silent: bool = False) -> Line:
+def open_line(visitor: Hashable, socket: Socket, *, may_be_silent: bool = False) -> OpenSocket:
     """Note a socket that was accepted, and close it when its time is over."""
-    line = Line(visitor, socket, may_be_silent=may_be_silent)
+    line = OpenSocket(visitor, socket, may_be_silent=may_be_silent)
     lines[visitor].append(line)
     return line
 
 
-def forget(line: Line) -> None:
+def forget(line: OpenSocket) -> None:
     line.limits.cancel()
     if line in lines.get(line.visitor, ()):
         lines[line.visitor].remove(line)

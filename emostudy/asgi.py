@@ -16,8 +16,8 @@ from django.conf import settings  # noqa: E402
 from dialogue.routing import websocket_urlpatterns  # noqa: E402
 from dialogue.safety.screening import load_screen  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
-from emostudy.incoming import SocketGuard  # noqa: E402
 from emostudy.origins import OriginGuard  # noqa: E402
+from emostudy.request_checks import SocketGuard  # noqa: E402
 from studies.care import clock  # noqa: E402
 from studies.routing import websocket_urlpatterns as study_urlpatterns  # noqa: E402
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from dialogue.incoming import int_from
+from dialogue.input_checks import int_from
 
 FERNET_BYTES = 32  # of a key
 

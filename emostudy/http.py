@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
 
-from emostudy.pulse import Pulse
+from emostudy.database_health import DatabaseHealth
 from studies.participation.language import quiet_headers
 from studies.person.broken import HEALTH, HELP, page_without_database
 
@@ -36,7 +36,7 @@ class Handler(ASGIHandler):
         super().__init__()
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="http")
         self.spare = ThreadPoolExecutor(THREADS, thread_name_prefix="spare")
-        self.pulse = Pulse()
+        self.pulse = DatabaseHealth()
         # They would close the connections of another thread than the one that answers; `respond` closes the right ones.
         request_started.disconnect(reset_queries)
         request_started.disconnect(close_old_connections)

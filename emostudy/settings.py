@@ -87,7 +87,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "emostudy.incoming.clean_input",
+    "emostudy.request_checks.clean_input",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -310,7 +310,7 @@ if MODEL_KEYS:
 METRICS_TOKEN = env.envtext("METRICS_TOKEN")
 
 # dialogue knows nothing about studies. This function is called when a conversation shows a risk.
-RISK_HANDLER = "studies.care.oncall.risk_raised"
+RISK_HANDLER = "studies.care.oncall.handle_risk"
 
 # The classes that do the work, by kind of job.
 JOB_HANDLERS = {

@@ -26,8 +26,8 @@ def load_duties() -> "Duties":
     """Return what servers do beside answering. It needs much that no command waits for."""
     from studies.care import alarms, sending, stopping_rules
     from studies.care.clock import Duties
-    from studies.data.retention import forget_declined
-    from studies.data.retention_days import enforce_retention
+    from studies.data.applicant_retention import forget_declined
+    from studies.data.retention_schedule import enforce_retention
     from studies.webhooks.deliveries import send_in_background
     from studies.webhooks.events import forget_old_deliveries
 

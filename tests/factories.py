@@ -45,7 +45,7 @@ from studies.models import (
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
 from studies.participation.responses import rater_for, store_response
-from studies.setup.storage import Explained, Loaded, load_spec
+from studies.setup.storage import AmendmentReason, LoadedStudy, load_spec
 
 TURNS = (("I feel low.", "What happened?"), ("I lost my job.", "That is hard."))
 
@@ -66,9 +66,9 @@ def study(key: str = "demo", **changes: Any) -> Study:
     return made
 
 
-def load_study(spec: StudySpec) -> Loaded:
+def load_study(spec: StudySpec) -> LoadedStudy:
     """Load a design, as an amendment where it needs one."""
-    return load_spec(spec, explained=Explained("A test needs it.", by_name="ada"))
+    return load_spec(spec, amendment=AmendmentReason("A test needs it.", by_name="ada"))
 
 
 def close(of: Study, by: str = "ada") -> None:

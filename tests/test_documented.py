@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 from django.core.management import get_commands
 
-from dialogue.frames import ErrorCode, Outgoing
-from studies.access.guide import build_roles_page
+from dialogue.chat_frames import ErrorCode, Outgoing
+from studies.access.roles_page import build_roles_page
 from studies.analysis.tables import registry
-from studies.data.exports.guide import build_guide
+from studies.data.exports.columns_page import build_columns_page
 from studies.data.exports.tables import TABLES
 from studies.data.imports import comparisons, ratings
 
@@ -45,7 +45,7 @@ def test_exported_file_is_in_the_codebook_guide(table):
 
 
 def test_page_of_columns_is_what_make_docs_writes():
-    assert (ROOT / "docs" / "columns.md").read_text(encoding="utf-8") == build_guide()
+    assert (ROOT / "docs" / "columns.md").read_text(encoding="utf-8") == build_columns_page()
 
 
 def test_page_of_roles_is_what_make_docs_writes():

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from dialogue.incoming import int_from, is_storable, storable
+from dialogue.input_checks import int_from, is_storable, remove_unstorable
 from studies.bots.page_reader import Form, read_page
 from studies.workbench import tasks
 from tests import factories
@@ -237,13 +237,13 @@ def test_form_in_another_encoding_is_a_bad_request(charset, kind):
 @pytest.mark.parametrize("text", ["a", "ä", "😀", "多", "\r\n\t", "\x1b"])
 def test_any_other_character_is_kept(text):
     assert is_storable(text)
-    assert storable(text) == text
+    assert remove_unstorable(text) == text
 
 
 @pytest.mark.parametrize("text", ["\0", "a\0b", "\ud800", "\udfff\0"])
 def test_what_cannot_be_stored_is_taken_out(text):
     assert not is_storable(text)
-    assert is_storable(storable(text))
+    assert is_storable(remove_unstorable(text))
 
 
 @pytest.mark.parametrize(

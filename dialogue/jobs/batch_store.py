@@ -15,15 +15,15 @@ from django.db import transaction
 from django.db.models import F, Max, Min, Q, QuerySet
 from django.utils import timezone
 
-from dialogue.incoming import LARGEST_KEY, int_from
+from dialogue.input_checks import LARGEST_KEY, int_from
 from dialogue.jobs import store
 from dialogue.jobs.calls import (
     Attempt,
     BudgetReached,
     Closing,
-    NotYet,
     OpenCall,
     Question,
+    WaitReason,
     close_attempts,
     open_attempts,
 )
@@ -63,7 +63,7 @@ def is_ready(job: Job) -> bool:
     return job.items.for_batch().exists() and not before.can_go_on().exists()
 
 
-def room(job: int) -> int | None:
+def get_room(job: int) -> int | None:
     """Return how many items the next batch may have: `None` for any number, 0 for none yet."""
     batches = Batch.objects.filter(job=job)
     least: int | None = batches.aggregate(least=Min("next_size"))["least"]
@@ -104,7 +104,9 @@ class Addition:
 
 
 @transaction.atomic
-def gather(batch: Batch, handler: BatchHandler, prices: Prices, *, limit: int, but: Collection[int] = ()) -> Addition:
+def fill_batch(
+    batch: Batch, handler: BatchHandler, prices: Prices, *, limit: int, but: Collection[int] = ()
+) -> Addition:
     """Take up to `limit` items into the batch, with a row of the ledger for each request. Items that the handler no
     longer names belong to people who withdrew, and are deleted."""
     items = take(batch, limit, but)
@@ -118,7 +120,9 @@ def gather(batch: Batch, handler: BatchHandler, prices: Prices, *, limit: int, b
         items=len(items),
         lines=[line_of(one) for one in opened],
         asked=opened[0].attempt.question.settings if opened else None,
-        put_back=sort_out(batch, {pk: [found[one.key()] for one in questions] for pk, questions in asked.items()}),
+        put_back=keep_new_items(
+            batch, {pk: [found[one.key()] for one in questions] for pk, questions in asked.items()}
+        ),
         stop=next((str(one) for one in found.values() if isinstance(one, BudgetReached)), ""),
     )
 
@@ -159,10 +163,10 @@ def call_of(name: str) -> int | None:
     return int_from(name.removeprefix("call-"), 1, LARGEST_KEY)
 
 
-def sort_out(batch: Batch, found: Mapping[int, Sequence[Any]]) -> list[int]:
+def keep_new_items(batch: Batch, found: Mapping[int, Sequence[Any]]) -> list[int]:
     """Keep the items that this batch asks for, free those with known answers, and put back and return those that
     wait."""
-    waiting = [pk for pk, ones in found.items() if any(isinstance(one, NotYet | BudgetReached) for one in ones)]
+    waiting = [pk for pk, ones in found.items() if any(isinstance(one, WaitReason | BudgetReached) for one in ones)]
     known = [pk for pk, ones in found.items() if all(isinstance(one, Reply) for one in ones)]
     store.release(batch.holder, [*waiting, *known])
     JobItem.objects.filter(pk__in=waiting).update(batch=None, attempts=F("attempts") - 1)
@@ -191,7 +195,7 @@ def address(settings: ModelSettings) -> dict[str, str]:
     return {"base_url": settings.base_url, "model": settings.model, "api_key_env": settings.api_key_env}
 
 
-def note(batch: Batch, standing: Standing) -> None:
+def store_standing(batch: Batch, standing: Standing) -> None:
     """Store what the provider says of a batch. An unknown state counts as work in progress."""
     known = standing.state in Batch.State.values
     Batch.objects.filter(pk=batch.pk).open().update(
@@ -204,12 +208,12 @@ def note(batch: Batch, standing: Standing) -> None:
     )
 
 
-def let_go(batch: Batch) -> None:
+def release_batch(batch: Batch) -> None:
     """End the lease, so that the next process may take the batch at once."""
     Batch.objects.filter(pk=batch.pk, owner=batch.owner).update(lease_until=timezone.now())
 
 
-def take_up_dead(batch: Batch, owner: str) -> bool:
+def take_over_batch(batch: Batch, owner: str) -> bool:
     """Take over a batch whose process has gone silent. Return False where another process was faster."""
     now = timezone.now()
     dead = Batch.objects.filter(pk=batch.pk, state__in=Batch.OURS, lease_until__lt=now)
@@ -219,7 +223,7 @@ def take_up_dead(batch: Batch, owner: str) -> bool:
 # Looking after
 
 
-def under_way(job: int | None) -> list[Batch]:
+def get_batches_under_way(job: int | None) -> list[Batch]:
     return list(Batch.objects.open().looked_after_by(job))
 
 
@@ -298,7 +302,7 @@ def has_open_calls(batch: Batch) -> bool:
 
 
 @transaction.atomic
-def end(batch: Batch, state: str, *, error: str = "") -> bool:
+def end_batch(batch: Batch, state: str, *, error: str = "") -> bool:
     """End a batch and free its items. Requests that it never ran go into another batch, or after `TRIES` are asked
     live. Return False where another process was faster."""
     if not close_batch(batch, state, error):
@@ -313,7 +317,7 @@ def end(batch: Batch, state: str, *, error: str = "") -> bool:
 
 
 @transaction.atomic
-def undo(batch: Batch, state: str, *, error: str = "", next_size: int | None = None) -> bool:
+def undo_batch(batch: Batch, state: str, *, error: str = "", next_size: int | None = None) -> bool:
     """End a batch that was never run, and restore its items. Its rows are closed already. Return False where another
     process was faster."""
     if not close_batch(batch, state, error, next_size=next_size):
@@ -322,7 +326,7 @@ def undo(batch: Batch, state: str, *, error: str = "", next_size: int | None = N
     return True
 
 
-def fail(batch: Batch, error: ProviderError) -> None:
+def fail_batch(batch: Batch, error: ProviderError) -> None:
     """Fail a batch that the provider no longer knows. Its cost is unknown, so a person decides whether to ask again."""
     for item in items_held_by(batch).values_list("pk", flat=True):
         store.mark_failed(batch.holder, item, failure=error.status, detail=error.detail)

@@ -72,7 +72,7 @@ class Batcher:
         for job in await in_database(batch_store.jobs_to_batch, self.job):
             if self.is_due(f"job {job}"):
                 await self.try_to_hand_over(job)
-        for batch in await in_database(batch_store.under_way, self.job):
+        for batch in await in_database(batch_store.get_batches_under_way, self.job):
             if self.is_due(f"batch {batch.pk}"):
                 self.wait(f"batch {batch.pk}", interval(batch))
                 await self.try_to_look_after(batch)
@@ -106,7 +106,7 @@ class Batcher:
             self.retries.pop(job, None)
 
     async def hand_over(self, job: int) -> None:
-        room = await in_database(batch_store.room, job)
+        room = await in_database(batch_store.get_room, job)
         handler = await self.handler(job)
         if room == 0 or handler is None:
             return
@@ -141,7 +141,7 @@ class Batcher:
         while all_of_it.requests < MOST_REQUESTS and file.tell() < MOST_BYTES:
             limit = IN_ONE_GO if room is None else min(IN_ONE_GO, room - all_of_it.items)
             some = await in_database(
-                batch_store.gather, batch, handler, self.prices, limit=limit, but=all_of_it.put_back
+                batch_store.fill_batch, batch, handler, self.prices, limit=limit, but=all_of_it.put_back
             )
             file.writelines(some.lines)
             all_of_it.add(some)
@@ -163,14 +163,14 @@ class Batcher:
                 await self.clear(client, name)
                 raise
             log.warning("whether %s was begun is not known (%s); looking for it", batch, error.detail)
-            await in_database(batch_store.let_go, batch)
+            await in_database(batch_store.release_batch, batch)
         else:
-            await in_database(batch_store.note, batch, standing)
+            await in_database(batch_store.store_standing, batch, standing)
 
     async def withdraw(self, batch: Batch, reason: str) -> None:
         """Undo a batch that the provider never had."""
         await in_database(batch_store.close_rest, batch, NotRun("stopped", reason), self.prices)
-        await in_database(batch_store.undo, batch, Batch.State.ABANDONED, error=reason)
+        await in_database(batch_store.undo_batch, batch, Batch.State.ABANDONED, error=reason)
 
     async def wait_for_others(self, job: int, stop: str) -> None:
         """Wait for calls under way, which may bring the same answers or release money. End the job where there are
@@ -223,7 +223,7 @@ class Batcher:
             await self.recover(batch, client)
             return
         standing = await client.state(batch.remote)
-        await in_database(batch_store.note, batch, standing)
+        await in_database(batch_store.store_standing, batch, standing)
         if standing.state == "failed" and not standing.files:
             await self.handle_refusal(batch, client, standing)
         elif standing.has_ended:
@@ -238,7 +238,7 @@ class Batcher:
         except ProviderError as error:
             log.warning("%s could not be cancelled: %s", batch, error.detail)
         else:
-            await in_database(batch_store.note, batch, standing)
+            await in_database(batch_store.store_standing, batch, standing)
 
     def client(self, batch: Batch) -> Batches | None:
         try:
@@ -251,13 +251,13 @@ class Batcher:
     async def recover(self, batch: Batch, client: Batches) -> None:
         """Take over a batch whose process is gone. Nothing is asked again before it is clear whether the provider has
         it."""
-        if not await in_database(batch_store.take_up_dead, batch, self.owner):
+        if not await in_database(batch_store.take_over_batch, batch, self.owner):
             return
         if batch.state == Batch.State.SUBMITTING:
             async with self.hold_lease():
                 found = await client.find(batch.input_file)
             if found:
-                await in_database(batch_store.note, batch, found)
+                await in_database(batch_store.store_standing, batch, found)
                 return
             if age(batch) < SETTLED:
                 return
@@ -276,7 +276,7 @@ class Batcher:
         await in_database(batch_store.close_rest, batch, error, self.prices)
         await self.clear(client, batch.input_file)
         state = Batch.State.FAILED
-        await in_database(batch_store.undo, batch, state, error=standing.error, next_size=next_size)
+        await in_database(batch_store.undo_batch, batch, state, error=standing.error, next_size=next_size)
 
     async def collect(self, batch: Batch, client: Batches, standing: Standing) -> None:
         if await in_database(batch_store.has_open_calls, batch):
@@ -284,7 +284,7 @@ class Batcher:
                 await self.fetch(batch, client, file)
             await in_database(batch_store.close_rest, batch, error_for_rest(standing.state), self.prices)
         await self.clear(client, batch.input_file, *standing.files)
-        await in_database(batch_store.end, batch, standing.state)
+        await in_database(batch_store.end_batch, batch, standing.state)
 
     async def fetch(self, batch: Batch, client: Batches, file: str) -> None:
         some: list[tuple[str, Reply | ProviderError]] = []
@@ -310,11 +310,11 @@ class Batcher:
         """Fail a batch that the provider no longer knows. Neither its outcome nor its cost can be known."""
         unknown = ProviderError("stopped", f"The provider knows nothing of it any more: {error.detail}")
         await in_database(batch_store.close_rest, batch, unknown, self.prices)
-        await in_database(batch_store.fail, batch, unknown)
+        await in_database(batch_store.fail_batch, batch, unknown)
 
     async def leave(self) -> None:
         """Cancel the batches of stopped jobs before this process ends, so that they cost nothing more."""
-        for batch in await in_database(batch_store.under_way, self.job):
+        for batch in await in_database(batch_store.get_batches_under_way, self.job):
             running = batch.state not in (*Batch.OURS, Batch.State.CANCELLING)
             if running and not await in_database(batch_store.is_wanted, batch) and (client := self.client(batch)):
                 await self.cancel(batch, client)

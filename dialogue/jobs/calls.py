@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from dialogue.compiled import insert_numbered, update_plain
+from dialogue.compiled_sql import insert_numbered, update_plain
 from dialogue.jobs.group_commit import GroupCommit, in_database
 from dialogue.jobs.store import today
 from dialogue.judges.judge import Ask
@@ -45,11 +45,11 @@ class BudgetReached(Exception):
     """Another call might cost more than is left."""
 
 
-class Stopped(Exception):
+class CallsStopped(Exception):
     """No further call is made: the job has ended, or this process is about to."""
 
 
-class NotYet(Enum):
+class WaitReason(Enum):
     """Reasons why an attempt has to wait for calls under way."""
 
     SAME_QUESTION = auto()
@@ -180,7 +180,7 @@ class Caller:
         """Return a function that asks `question` with messages given later."""
 
         async def ask(messages: Sequence[Message], status_of: Callable[[Reply], str], *, longer: bool = False) -> Reply:
-            settings = with_more_room(question.settings) if longer else question.settings
+            settings = double_token_limit(question.settings) if longer else question.settings
             return await self.ask(replace(question, messages=tuple(messages), settings=settings), status_of)
 
         return ask
@@ -214,7 +214,7 @@ class Caller:
             opened = await self.open(attempt)
             if isinstance(opened, BudgetReached):
                 raise opened
-            if not isinstance(opened, NotYet):
+            if not isinstance(opened, WaitReason):
                 return opened
             await asyncio.sleep(LOOK_AGAIN)
 
@@ -235,7 +235,7 @@ class Caller:
 
     def refuse_when_stopped(self, question: Question) -> None:
         if self.stopping or question.job in self.ended:
-            raise Stopped
+            raise CallsStopped
 
     async def make_call(self, opened: OpenCall, status_of: Callable[[Reply], str]) -> Reply:
         try:
@@ -244,9 +244,9 @@ class Caller:
             not_sent = ProviderError("stopped", str(pause))
             await self.close(Closing(opened, not_sent, not_sent.status, sent=False))
             raise ProviderError("rate_limited", "Not asked.", retry_after=pause.seconds) from pause
-        except (asyncio.CancelledError, Stopped) as stop:
+        except (asyncio.CancelledError, CallsStopped) as stop:
             cut_off = ProviderError("stopped", "Whoever asked was stopped before the answer came.")
-            await self.close(Closing(opened, cut_off, cut_off.status, sent=not isinstance(stop, Stopped)))
+            await self.close(Closing(opened, cut_off, cut_off.status, sent=not isinstance(stop, CallsStopped)))
             raise
         await self.close(Closing(opened, outcome, status))
         if isinstance(outcome, ProviderError):
@@ -295,7 +295,7 @@ class GivenUp(ProviderError):
         self.because, self.question = because, question
 
 
-def with_more_room(settings: ModelSettings) -> ModelSettings:
+def double_token_limit(settings: ModelSettings) -> ModelSettings:
     if limit := settings.extra.get(REASONERS_LIMIT):
         return replace(settings, extra={**settings.extra, REASONERS_LIMIT: 2 * limit})
     return replace(settings, max_tokens=2 * settings.max_tokens) if settings.max_tokens else settings
@@ -316,10 +316,10 @@ NOTHING_YET = ("", "", "", "", "")  # of the last five
 
 
 @transaction.atomic(savepoint=False)
-def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | NotYet | BudgetReached]:
+def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | WaitReason | BudgetReached]:
     """Write a row for each attempt before its call. Return the stored answer where the same was asked before."""
     purse = Purse(attempts)
-    known = known_answers({attempt.key for attempt in attempts})
+    known = get_known_answers({attempt.key for attempt in attempts})
     found: list[Any] = [known.get(attempt.key) or purse.take(attempt) for attempt in attempts]
     purse.close()
     granted = {n: amount for n, amount in enumerate(found) if isinstance(amount, Decimal)}
@@ -330,10 +330,10 @@ def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | NotYet
     return found
 
 
-def known_answers(keys: set[str]) -> dict[str, Reply | NotYet]:
+def get_known_answers(keys: set[str]) -> dict[str, Reply | WaitReason]:
     """Return the first answer to each key, or that another process is asking it now."""
     rows = list(Call.objects.filter(Q(status__in=ANSWERED) | under_way(), key__in=keys).order_by("-pk"))
-    asked = {row.key: NotYet.SAME_QUESTION for row in rows}
+    asked = {row.key: WaitReason.SAME_QUESTION for row in rows}
     return asked | {row.key: row.as_reply() for row in rows if row.status != "started"}
 
 
@@ -396,7 +396,7 @@ class Purse:
         self.day = spending_on(self.today) if costly else None
         self.lent: set[int | None] = set()  # jobs for whose calls something is set aside just now
 
-    def take(self, attempt: Attempt) -> Decimal | NotYet | BudgetReached:
+    def take(self, attempt: Attempt) -> Decimal | WaitReason | BudgetReached:
         """Return the amount set aside for the call, or why it is not granted."""
         amount = attempt.reserve()
         job = self.jobs.get(attempt.question.job or 0)
@@ -405,10 +405,10 @@ class Purse:
             return BudgetReached(f"{attempt.question.settings.model} has no price in {settings.PRICES}.")
         if job and of_job is not None and job.spent + amount > of_job:
             waits = job.pk in self.lent or may_come_back(Q(item__job=job))
-            return NotYet.BUDGET if waits else BudgetReached(JOB_SPENT)
+            return WaitReason.BUDGET if waits else BudgetReached(JOB_SPENT)
         if self.day and of_day is not None and self.day.amount + amount > of_day:
             waits = bool(self.lent) or may_come_back(Q(item__isnull=False))
-            return NotYet.BUDGET if waits else BudgetReached(DAY_SPENT)
+            return WaitReason.BUDGET if waits else BudgetReached(DAY_SPENT)
         self.spend(job, amount)
         return amount
 

@@ -9,7 +9,7 @@ from django.utils.module_loading import import_string
 from dialogue.jobs.calls import Caller, Question
 from dialogue.models import Job, JobItem
 
-Made = tuple[JobItem, Any]
+ItemOutcome = tuple[JobItem, Any]
 
 
 class Handler(Protocol):
@@ -24,7 +24,7 @@ class Handler(Protocol):
     async def work(self, item: JobItem, material: Any, caller: Caller) -> Any:
         """Ask models and return the outcome. After a crash it may run twice, and paid answers come from the ledger."""
 
-    def keep(self, made: Sequence[Made]) -> Sequence[Mapping[str, Any]]:
+    def store_outcomes(self, outcomes: Sequence[ItemOutcome]) -> Sequence[Mapping[str, Any]]:
         """Store the outcomes in the transaction that marks the items done. Return what to count of each, with `valid`
         for whether it is of use, where that is known."""
 
@@ -37,5 +37,5 @@ class BatchHandler(Handler, Protocol):
 
 
 def handler_for(job: Job) -> Handler:
-    made: Handler = import_string(settings.JOB_HANDLERS[job.kind])(job)
-    return made
+    handler: Handler = import_string(settings.JOB_HANDLERS[job.kind])(job)
+    return handler

@@ -19,7 +19,7 @@ from typing import Any
 from django.db import connections, transaction
 
 from dialogue.jobs import failures, store
-from dialogue.jobs.calls import BudgetReached, Caller, GivenUp, Stopped
+from dialogue.jobs.calls import BudgetReached, Caller, CallsStopped, GivenUp
 from dialogue.jobs.group_commit import AWAY, GroupCommit, in_database
 from dialogue.jobs.handlers import Handler, handler_for
 from dialogue.models import Job, JobItem
@@ -46,7 +46,7 @@ OF_SERVER = (*PASSING, "client_error")  # failures that whatever is asked of it 
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedItem:
     item: JobItem
     handler: Handler
     made: Any
@@ -191,15 +191,15 @@ class Runner:
         handler = self.handlers[item.job_id]
         try:
             made = await handler.work(item, material, self.caller)
-            await self.count_useless(item.job_id, await self.keep(Finished(item, handler, made)))
-        except Stopped:
+            await self.count_useless(item.job_id, await self.keep(FinishedItem(item, handler, made)))
+        except CallsStopped:
             await in_database(store.release, self.owner, [item.pk])
         except BudgetReached as stop:
             await self.stop(item.job_id, Job.State.BUDGET, str(stop))
             await in_database(store.release, self.owner, [item.pk])
         except ProviderError as error:
             await self.store_failure(item, error)
-        except store.Lost:
+        except store.LeaseLost:
             log.warning("item %s of job %s was left to others: its lease had run out", item.pk, item.job_id)
         except AWAY:
             raise  # its lease runs out, and someone takes it up once the database is back
@@ -254,13 +254,13 @@ class Runner:
         return times[way] >= (BROKEN_LATER if takes_others else BROKEN)
 
     @transaction.atomic(savepoint=False)
-    def keep_finished(self, finished: Sequence[Finished]) -> list[Mapping[str, Any]]:
+    def keep_finished(self, finished: Sequence[FinishedItem]) -> list[Mapping[str, Any]]:
         """Store what is still ours, and return the results. An item whose lease ran out belongs to another by now."""
         kept: dict[int, Mapping[str, Any]] = {}
         owned = store.lock_owned(self.owner, [one.item.pk for one in finished])
         for handler in {id(one.handler): one.handler for one in finished}.values():
             if ours := [one for one in finished if one.handler is handler and one.item.pk in owned]:
-                results = handler.keep([(one.item, one.made) for one in ours])
+                results = handler.store_outcomes([(one.item, one.made) for one in ours])
                 done = [(one.item.pk, result) for one, result in zip(ours, results, strict=True)]
                 store.mark_done(done)
                 kept.update(done)

@@ -27,7 +27,7 @@ Place = tuple[str, str, str, int]  # subject, role, configuration, replicate
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedItem:
     """An item as it is planned. `needs`: the place of one that must be done before."""
 
     subject: str
@@ -44,7 +44,7 @@ class Wanted:
 
 
 @dataclass
-class Planned:
+class PlannedJob:
     job: Job
     items: int = 0  # to be worked on
     done_before: Counter[str] = field(default_factory=Counter)  # by role
@@ -55,7 +55,7 @@ class Planned:
 
 
 def plan(
-    wanted: Iterable[Wanted],
+    wanted: Iterable[WantedItem],
     *,
     kind: str,
     scope: str,
@@ -65,7 +65,7 @@ def plan(
     attended: bool = False,
     retry_quarantined: bool = False,
     batched_role: str = "",
-) -> Planned:
+) -> PlannedJob:
     """Create a job of everything wanted that is not done. It takes over what earlier jobs left undone."""
     until = timezone.now() + ATTENDED if attended else None
     whole = {**plan, REPLAYS: True} if is_replayed(MODELS) else dict(plan)
@@ -78,9 +78,9 @@ def plan(
 
 
 @transaction.atomic
-def store_plan(job: Job, wanted: Sequence[Wanted], *, retry_quarantined: bool) -> Planned:
+def store_plan(job: Job, wanted: Sequence[WantedItem], *, retry_quarantined: bool) -> PlannedJob:
     job.save()
-    planned = Planned(job)
+    planned = PlannedJob(job)
     known: dict[Place, JobItem] = {}
     for stage in stages(wanted):
         found = known_items(stage)
@@ -91,13 +91,13 @@ def store_plan(job: Job, wanted: Sequence[Wanted], *, retry_quarantined: bool) -
     return planned
 
 
-def stages(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
+def stages(wanted: Sequence[WantedItem]) -> Iterator[list[WantedItem]]:
     """Yield first the items that need no other, because the rest name them by their numbers."""
     yield [one for one in wanted if one.needs is None]
     yield [one for one in wanted if one.needs is not None]
 
 
-def known_items(wanted: Sequence[Wanted]) -> dict[Place, JobItem]:
+def known_items(wanted: Sequence[WantedItem]) -> dict[Place, JobItem]:
     places = {one.place for one in wanted}
     subjects = sorted({one.subject for one in wanted})
     found: dict[Place, JobItem] = {}
@@ -109,7 +109,7 @@ def known_items(wanted: Sequence[Wanted]) -> dict[Place, JobItem]:
     return found
 
 
-def take_over(planned: Planned, found: Collection[JobItem], *, retry_quarantined: bool) -> None:
+def take_over(planned: PlannedJob, found: Collection[JobItem], *, retry_quarantined: bool) -> None:
     states = JobItem.State
     again = [states.WAITING, states.FAILED, *([states.QUARANTINED] if retry_quarantined else [])]
     for item in found:
@@ -125,7 +125,7 @@ def take_over(planned: Planned, found: Collection[JobItem], *, retry_quarantined
         items.filter(state__in=again).update(state=states.WAITING, failure="", detail="", done_at=None)
 
 
-def update_needs(wanted: Sequence[Wanted], found: Mapping[Place, JobItem], known: Mapping[Place, JobItem]) -> None:
+def update_needs(wanted: Sequence[WantedItem], found: Mapping[Place, JobItem], known: Mapping[Place, JobItem]) -> None:
     """Update what items need, which may differ from when they were first planned."""
     changed = []
     for one in wanted:
@@ -141,7 +141,9 @@ def chunks(things: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (things[start : start + CHUNK] for start in range(0, len(things), CHUNK))
 
 
-def create_items(planned: Planned, wanted: Sequence[Wanted], known: Mapping[Place, JobItem]) -> dict[Place, JobItem]:
+def create_items(
+    planned: PlannedJob, wanted: Sequence[WantedItem], known: Mapping[Place, JobItem]
+) -> dict[Place, JobItem]:
     items = [
         JobItem(
             job=planned.job,
@@ -228,7 +230,7 @@ def lock_owned(owner: str, items: Iterable[int]) -> set[int]:
     return set(rows.select_for_update().values_list("pk", flat=True))
 
 
-class Lost(Exception):
+class LeaseLost(Exception):
     """Another has the item by now, or no one."""
 
 
@@ -236,7 +238,7 @@ class Lost(Exception):
 def run_while_owned(owner: str, item: int, rule: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
     """Run `rule`, which stores part of an item's outcome. Raises Lost where the item is no longer this owner's."""
     if not lock_owned(owner, [item]):
-        raise Lost
+        raise LeaseLost
     return rule(*args, **kwargs)
 
 

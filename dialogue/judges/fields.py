@@ -16,14 +16,14 @@ WITHIN = {BIG_FIVE: PERSONALITY}
 WITHOUT = "without_"  # before a field, as a judge's variant
 
 
-class Line(NamedTuple):
+class ProfileLine(NamedTuple):
     """A line of a profile. `field` is one of PARTS, or empty where no one has said which."""
 
     field: str
     text: str
 
 
-Profile = Sequence[Line]
+Profile = Sequence[ProfileLine]
 
 
 def text_of(profile: Profile) -> str:
@@ -39,11 +39,11 @@ def get_field_left_out(variant: str) -> str:
     return variant.removeprefix(WITHOUT) if variant.startswith(WITHOUT) else ""
 
 
-def remove_field(profile: Iterable[Line], field: str) -> tuple[Line, ...]:
+def remove_field(profile: Iterable[ProfileLine], field: str) -> tuple[ProfileLine, ...]:
     return tuple(line for line in profile if not has_field(line, field))
 
 
-def has_field(line: Line, field: str) -> bool:
+def has_field(line: ProfileLine, field: str) -> bool:
     return field in (PROFILE, line.field, WITHIN.get(line.field)) if field else False
 
 

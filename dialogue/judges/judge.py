@@ -32,7 +32,7 @@ class Ask(Protocol):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeAnswers:
     """One entry of `scores` per item, and the further answers that were asked for."""
 
     scores: Scores
@@ -47,7 +47,7 @@ async def ask_judgement(
     language: str,
     repair: Ask | None = None,
     prompts: Prompts = DEFAULTS,
-) -> Judged:
+) -> JudgeAnswers:
     """Return one score per item, and the further answers that were asked for.
 
     Raises ProviderError if no answer could be had at all.
@@ -66,7 +66,7 @@ async def ask_judgement(
         add=_more_scores,
         is_some=_has_score,
     )
-    return Judged(found, ways)
+    return JudgeAnswers(found, ways)
 
 
 async def ask_state(

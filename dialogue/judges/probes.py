@@ -27,7 +27,7 @@ SIGN = "~"  # between a judge's key and the variant, in the code of its rater
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgeQuestion:
     """A judge's question about one questionnaire and what it is shown, before it is written down as a prompt.
 
     `language` is the code of the prompt's, `spoken` that of the conversation's. `supporter`: the name of the model that
@@ -66,7 +66,7 @@ def is_applicable(variant: str, instrument: str, items: Sequence[JudgedItem], su
     return rules.get(variant, True)
 
 
-def apply_variant(asked: Asked, variant: str) -> Asked:
+def apply_variant(asked: JudgeQuestion, variant: str) -> JudgeQuestion:
     return VARYING[variant](asked) if variant in VARYING else asked
 
 
@@ -86,7 +86,7 @@ def get_version() -> str:
 # Padding
 
 
-def _pad_turns(asked: Asked) -> Asked:
+def _pad_turns(asked: JudgeQuestion) -> JudgeQuestion:
     return replace(asked, turns=tuple(pad_turn(turn, asked.spoken) for turn in asked.turns))
 
 
@@ -129,7 +129,7 @@ def can_be_turned(item: JudgedItem) -> bool:
     return {item.minimum, item.maximum} <= {value for value, _ in item.anchors}
 
 
-def _turn_scales_round(asked: Asked) -> Asked:
+def _turn_scales_round(asked: JudgeQuestion) -> JudgeQuestion:
     items = [turn_scale_round(item) if can_be_turned(item) else item for item in asked.items]
     return replace(
         asked, items=items, notes=(Note("scale_direction", _texts("probes")["reversed_scale"][asked.language]),)
@@ -148,7 +148,7 @@ def _turn_score_back(score: Any, item: JudgedItem) -> Any:
 # Other words, another order, a name
 
 
-def _reword_items(asked: Asked) -> Asked:
+def _reword_items(asked: JudgeQuestion) -> JudgeQuestion:
     known = rewordings(asked.instrument)
     items = [reword_item(item, known[item.key][asked.language]) if item.key in known else item for item in asked.items]
     return replace(asked, items=items)
@@ -166,17 +166,17 @@ def rewordings(instrument: str) -> Mapping[str, Any]:
     return known
 
 
-def _reverse_items(asked: Asked) -> Asked:
+def _reverse_items(asked: JudgeQuestion) -> JudgeQuestion:
     return replace(asked, items=list(reversed(asked.items)))
 
 
-def _name_supporter(asked: Asked) -> Asked:
+def _name_supporter(asked: JudgeQuestion) -> JudgeQuestion:
     texts, maker = _texts("probes")["arm_name"], maker_of(asked.supporter)
     text = texts["made_by" if maker else "model"][asked.language].format(model=asked.supporter, maker=maker)
     return replace(asked, notes=(Note("supporter", text),))
 
 
-VARYING: Mapping[str, Callable[[Asked], Asked]] = {
+VARYING: Mapping[str, Callable[[JudgeQuestion], JudgeQuestion]] = {
     "padding": _pad_turns,
     "reversed_scale": _turn_scales_round,
     PARAPHRASE: _reword_items,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.safety.classifier import odds_of
+from dialogue.safety.message_classifier import odds_of
 from dialogue.safety.weights import Checksums, Floats, Weights, discount_length, find_checksums, make_weights
 
 Flags = NDArray[np.bool_]

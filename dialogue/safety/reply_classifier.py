@@ -1,9 +1,9 @@
-"""Weighs the words of a supporter's reply, for harm that no pattern was written for."""
+"""Classify a supporter's replies by their words: find harm that no pattern matches."""
 
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dialogue.safety.classifier import chance_of, is_written_in
+from dialogue.safety.message_classifier import chance_of, is_written_in
 from dialogue.safety.normalisation import SENTENCE_END, sentences
 from dialogue.safety.patterns import FOLDER
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dialogue.safety.classifier import odds_of
 from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
+from dialogue.safety.message_classifier import odds_of
 from dialogue.safety.normalisation import HAN, fold, sentences
 from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights

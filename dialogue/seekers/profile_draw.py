@@ -37,7 +37,7 @@ class Option(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnPart:
     """The settled part of a new profile: D and P so far, and the kind of problem."""
 
     demographics: Mapping[str, Any]
@@ -58,13 +58,13 @@ class Spread:
             if profile.language == language:
                 self.add(settled_part_of(profile))
 
-    def add(self, drawn: Drawn) -> None:
+    def add(self, drawn: DrawnPart) -> None:
         """Count one more profile."""
         for name, value in values_of(drawn).items():
             if value:
                 self.counts[name][value] += 1
 
-    def draw(self, seed: Profile, vary: Collection[str], random: Random) -> Drawn:
+    def draw(self, seed: Profile, vary: Collection[str], random: Random) -> DrawnPart:
         """Return who the next profile is of, and count it. Fields that do not vary are the seed's."""
         kept = settled_part_of(seed)
         before = values_of(kept)
@@ -90,7 +90,7 @@ class Spread:
         problem = kept.problem
         if "problem" in vary:
             problem = self.choose("problem", before, random, [person["age"]] if "age" in person else []).value
-        drawn = Drawn(person, personality, problem)
+        drawn = DrawnPart(person, personality, problem)
         self.add(drawn)
         return drawn
 
@@ -116,12 +116,12 @@ def draw_personality(mbti: str, random: Random) -> dict[str, Any]:
     return {"big5": scores, "mbti": mbti}
 
 
-def settled_part_of(profile: Profile) -> Drawn:
+def settled_part_of(profile: Profile) -> DrawnPart:
     """Return the part of a profile that a draw settles."""
-    return Drawn(profile.demographics, profile.personality, str(profile.concern.get("problem_category", "")))
+    return DrawnPart(profile.demographics, profile.personality, str(profile.concern.get("problem_category", "")))
 
 
-def values_of(drawn: Drawn) -> dict[str, str]:
+def values_of(drawn: DrawnPart) -> dict[str, str]:
     """Return what is counted of a profile, by field; "" for what it does not say. Ages count by their band."""
     person = {name: fold_value(drawn.demographics.get(name, "")) for name in ("alias", "occupation", "gender")}
     age = drawn.demographics.get("age")

@@ -11,7 +11,7 @@ from typing import Any
 from dialogue.judges.parsing import last_verdict
 from dialogue.prompts import DEFAULTS, Prompts, build_messages
 from dialogue.providers.base import Message
-from dialogue.seekers.profile_draw import Drawn
+from dialogue.seekers.profile_draw import DrawnPart
 from dialogue.seekers.profile_writer import (
     PART_NAMES,
     UNNAMED,
@@ -42,7 +42,7 @@ class UnreadableVerdict:
     """An answer that holds no verdict."""
 
 
-def expander_messages(seed: Profile, drawn: Drawn, prompts: Prompts = DEFAULTS) -> list[Message]:
+def expander_messages(seed: Profile, drawn: DrawnPart, prompts: Prompts = DEFAULTS) -> list[Message]:
     """Return the messages that ask for a profile of the person drawn."""
     scores = drawn.personality.get("big5", {})
     told = {
@@ -55,7 +55,7 @@ def expander_messages(seed: Profile, drawn: Drawn, prompts: Prompts = DEFAULTS) 
     return build_messages(prompts.get(EXPANDER, seed.language).text, parts)
 
 
-def read_expansion(text: str, seed: Profile, drawn: Drawn) -> Profile | UnreadableProfile:
+def read_expansion(text: str, seed: Profile, drawn: DrawnPart) -> Profile | UnreadableProfile:
     """Return the profile in a model's answer, with what was drawn in place of the model's."""
     found = last_verdict(text, NAMES)
     if found is None:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from dialogue.documents import DocumentError, Fault, check_size, parse_json, place_of, read_bytes, read_text
 from dialogue.documents import translate as _
 from dialogue.judges import fields
-from dialogue.judges.fields import Line
+from dialogue.judges.fields import ProfileLine
 from dialogue.schema import check
 from dialogue.seekers.components import components
 from dialogue.seekers.profile_schema import ProfileFile
@@ -163,7 +163,7 @@ def write_for_seeker(profile: Profile, *, detail: Detail) -> str:
     return fields.text_of(lines_for_seeker(profile, detail=detail))
 
 
-def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[Line]:
+def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[ProfileLine]:
     """Return the lines of `known_to_seeker`, each with the field that it is of."""
     parts = {
         fields.DEMOGRAPHICS: profile.demographics,
@@ -172,7 +172,7 @@ def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[Line]:
         fields.SCRIPT: _script(profile),
     }
     return [
-        Line(fields.BIG_FIVE if key == "big5" else part, line)
+        ProfileLine(fields.BIG_FIVE if key == "big5" else part, line)
         for part, values in parts.items()
         if detail == "full" or part in SIMPLE
         for key, value in values.items()

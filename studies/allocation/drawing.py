@@ -10,7 +10,7 @@ from studies.allocation import card_blocks
 from studies.allocation.card_choice import choose_cards
 from studies.allocation.leases import LEFT, holders_beside, others_beside
 from studies.allocation.orders import Order
-from studies.allocation.rule import VERSION, Rule, Seen, choose
+from studies.allocation.rule import VERSION, Rule, SeenOrders, choose
 from studies.allocation.strata import strata_of
 from studies.design.spec import COUNSELLOR, StudySpec
 from studies.models import Draw, Participation, Protocol
@@ -95,9 +95,9 @@ def count_orders(orders: Iterable[list[str]]) -> dict[str, int]:
     return dict(sorted(Counter(ARROW.join(order) for order in orders).items()))
 
 
-def seen_from(stored: Mapping[str, Any]) -> Seen:
+def seen_from(stored: Mapping[str, Any]) -> SeenOrders:
     strata = {factor: dict(read_orders(uses)) for factor, uses in stored.get("strata", {}).items()}
-    return Seen(dict(read_orders(stored["orders"])), dict(read_orders(stored["completed"])), strata)
+    return SeenOrders(dict(read_orders(stored["orders"])), dict(read_orders(stored["completed"])), strata)
 
 
 def read_orders(stored: Mapping[str, int]) -> Iterator[tuple[Order, int]]:

@@ -10,18 +10,18 @@ from studies.allocation.rule import VERSION, Rule, choose
 from studies.models import Draw, Study
 
 
-class Replayed(NamedTuple):
+class ReplayedDraw(NamedTuple):
     """A draw, and what is different when it is replayed; empty if nothing is."""
 
     draw: Draw
     differences: tuple[str, ...]
 
 
-def replay_draws(study: Study) -> Iterator[Replayed]:
+def replay_draws(study: Study) -> Iterator[ReplayedDraw]:
     """Yield all draws of a study, the first one first."""
     draws = Draw.objects.filter(participation__study=study).select_related("participation__protocol").order_by("pk")
     for draw in draws.iterator():
-        yield Replayed(draw, tuple(find_differences(draw)))
+        yield ReplayedDraw(draw, tuple(find_differences(draw)))
 
 
 def find_differences(draw: Draw) -> Iterator[str]:

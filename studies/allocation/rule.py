@@ -48,7 +48,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenOrders:
     """The orders of the people who count when a person is drawn. `completed`: of those who completed; `strata`: of
     those of the person's level of each factor."""
 
@@ -62,7 +62,7 @@ class Choice(NamedTuple):
     candidates: tuple[Order, ...]  # the orders that the rule holds equally good
 
 
-def choose(rule: Rule, seen: Seen, number: int) -> Choice:
+def choose(rule: Rule, seen: SeenOrders, number: int) -> Choice:
     """Return the order of the person who is drawn as number `number` of their track."""
     tallies = Tallies(rule, seen)
     ranked: dict[tuple[int, ...], list[Order]] = {}
@@ -77,7 +77,7 @@ def choose(rule: Rule, seen: Seen, number: int) -> Choice:
 class Tallies:
     """Counts of the sets, arms, pairs, orders and positions in use."""
 
-    def __init__(self, rule: Rule, seen: Seen) -> None:
+    def __init__(self, rule: Rule, seen: SeenOrders) -> None:
         self.orders, self.completed = seen.orders, seen.completed
         self.in_a_round = {frozenset(arms): times for arms, times in rule.sets().items()}
         self.sets = _tally(seen.orders, lambda order: [frozenset(order)])

@@ -34,7 +34,7 @@ def get_actor() -> Actor:
 
 
 @contextmanager
-def acting(find: Callable[[], Actor]) -> Iterator[None]:
+def act_as(find: Callable[[], Actor]) -> Iterator[None]:
     """Name the one who acts within the block."""
     token = _find_actor.set(find)
     try:

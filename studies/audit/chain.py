@@ -49,7 +49,7 @@ class Fault(NamedTuple):
     message: str
 
 
-class Checked(NamedTuple):
+class CheckedChain(NamedTuple):
     """The outcome of the check of one chain."""
 
     study_key: str
@@ -58,15 +58,15 @@ class Checked(NamedTuple):
     fault: Fault | None
 
 
-def check_chain(study_key: str) -> Checked:
+def check_chain(study_key: str) -> CheckedChain:
     """Compute a chain anew."""
     number, last = 0, ""
     for entry in AuditEntry.objects.filter(study_key=study_key).order_by("number").iterator():
         fault = find_fault(entry, number + 1, last)
         if fault:
-            return Checked(study_key, number, last, fault)
+            return CheckedChain(study_key, number, last, fault)
         number, last = entry.number, entry.hash
-    return Checked(study_key, number, last, find_fault_at_end(study_key, number, last))
+    return CheckedChain(study_key, number, last, find_fault_at_end(study_key, number, last))
 
 
 def find_fault(entry: AuditEntry, number: int, before: str) -> Fault | None:

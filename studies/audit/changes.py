@@ -30,7 +30,7 @@ class Changes:
 
 
 @contextmanager
-def noticing() -> Iterator[Changes]:
+def notice_changes() -> Iterator[Changes]:
     """Notice the changes within the block."""
     changes = Changes()
     with connection.execute_wrapper(changes):

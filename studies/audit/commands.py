@@ -7,17 +7,17 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from studies.access.logged import COMMAND_LINES, LoggedCommand
-from studies.audit.acting import acting, actor_of_command, get_actor
+from studies.access.log_lines import COMMAND_LINES, LoggedCommand
+from studies.audit.acting import act_as, actor_of_command, get_actor
 from studies.audit.chain import INSTALLATION, record
-from studies.audit.changes import noticing
+from studies.audit.changes import notice_changes
 
 Summary = dict[str, Any]
 
 
 def run_recorded(name: str, work: Callable[..., Summary], options: Summary) -> Summary:
     """Do the work of a command and write it down; one that refuses its input, or only estimates, has done nothing."""
-    with acting(partial(actor_of_command, name, within=get_actor())):
+    with act_as(partial(actor_of_command, name, within=get_actor())):
         line = COMMAND_LINES.get(name)
         if line is None or options.get("estimate"):
             return work(**options)
@@ -26,7 +26,7 @@ def run_recorded(name: str, work: Callable[..., Summary], options: Summary) -> S
 
 @transaction.atomic
 def run_together(line: LoggedCommand, work: Callable[..., Summary], options: Summary) -> Summary:
-    with noticing() as changes:
+    with notice_changes() as changes:
         summary = work(**options)
     if changes.made:
         record(study_of(options, summary), *line.logged)

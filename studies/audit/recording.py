@@ -12,11 +12,11 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, ResolverMatch, resolve
 
-from studies.access.logged import Logged, find_logged
+from studies.access.log_lines import LoggedAct, find_logged
 from studies.access.table import SAFE_METHODS
-from studies.audit.acting import acting, actor_of_request, get_actor
+from studies.audit.acting import act_as, actor_of_request, get_actor
 from studies.audit.chain import INSTALLATION, record
-from studies.audit.changes import noticing
+from studies.audit.changes import notice_changes
 from studies.audit.codes import code_for
 from studies.audit.sign_ins import watch_sign_ins
 from studies.models import AuditEntry, Study
@@ -38,15 +38,15 @@ class Recorder:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.audit_number = secrets.token_hex(8)
         answer = partial(self.get_response, request)
-        with acting(partial(actor_of_request, request, request.audit_number)):
+        with act_as(partial(actor_of_request, request, request.audit_number)):
             match = match_of(request)
             logged, apart = find_logged(match.view_name, request.method or "") if match else (None, False)
             if match is None or logged is None:
                 return answer()
             if request.method in SAFE_METHODS:
-                response = look(request, match, logged, answer)
+                response = record_read(request, match, logged, answer)
             else:
-                response = (act_apart if apart else act)(request, match, logged, answer)
+                response = (record_write_apart if apart else record_write)(request, match, logged, answer)
             if response.status_code == FORBIDDEN:
                 write_refusal(request, match, logged, response)
             return response
@@ -60,36 +60,39 @@ def match_of(request: HttpRequest) -> ResolverMatch | None:
         return None
 
 
-def look(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
+def record_read(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
+    """Answer a request that reads, and write the entry unless it was refused."""
     response = answer()
     if response.status_code < REDIRECTS:
-        write_down(request, match, logged, response)
+        write_entry(request, match, logged, response)
     return response
 
 
 @transaction.atomic
-def act(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
-    response = act_apart(request, match, logged, answer)
+def record_write(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
+    """Answer a request that writes, with its entry in the same transaction."""
+    response = record_write_apart(request, match, logged, answer)
     if response.status_code >= FAULTS:  # an exception, which Django has made into a page
         transaction.set_rollback(True)
     return response
 
 
-def act_apart(request: HttpRequest, match: ResolverMatch, logged: Logged, answer: Answer) -> HttpResponse:
-    with noticing() as changes:
+def record_write_apart(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
+    """Answer a request that writes, and write the entry afterwards if anything was changed."""
+    with notice_changes() as changes:
         response = answer()
     if response.status_code < REFUSALS and changes.made:
-        write_down(request, match, logged, response)
+        write_entry(request, match, logged, response)
     return response
 
 
-def write_down(request: HttpRequest, match: ResolverMatch, logged: Logged, response: HttpResponse) -> None:
+def write_entry(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, response: HttpResponse) -> None:
     key = study_of(match)
     record(key, logged.act, logged.thing, code_for(key, match.view_name, match.kwargs))
     response[HEADER] = request.audit_number
 
 
-def write_refusal(request: HttpRequest, match: ResolverMatch, logged: Logged, response: HttpResponse) -> None:
+def write_refusal(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, response: HttpResponse) -> None:
     """Write down what an account was not allowed to see or do; whoever has none has no name to be written down."""
     if get_actor().account is None:
         return

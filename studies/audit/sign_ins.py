@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.http import HttpRequest
 
-from studies.audit.acting import Actor, acting, get_actor
+from studies.audit.acting import Actor, act_as, get_actor
 from studies.audit.chain import INSTALLATION, record
 from studies.models import AuditEntry
 
@@ -28,7 +28,7 @@ def write_wrong_code(sender: object, user: User, **_more: Any) -> None:
 
 def write_failure(user: User) -> None:
     now = get_actor()
-    with acting(lambda: Actor(user.pk, user.get_username(), now.source, now.request)):
+    with act_as(lambda: Actor(user.pk, user.get_username(), now.source, now.request)):
         record(INSTALLATION, AuditEntry.Act.REFUSED, AuditEntry.Thing.ACCOUNT)
 
 

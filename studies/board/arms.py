@@ -68,7 +68,7 @@ class Arms:
 
 def get_arms(study: Study, protocol: Protocol, *, test: str) -> Arms:
     """Return the arms of `protocol`, the present version, and those that only earlier ones have."""
-    found = counts.by_arm(study, test=test)
+    found = counts.count_by_arm(study, test=test)
     known = {arm.key: arm for arm in protocol.arms.all()}
     keys = {each.key: each.variable for each in unset_keys(protocol.spec()) if each.role == "arm"}
     failures, pauses, stops = get_failures(study, test), get_pauses(study), get_stops(study)

@@ -30,7 +30,7 @@ class BlindRow:
 
 
 @dataclass(frozen=True)
-class Said:
+class BlindTurn:
     """One turn: the message, and the reply as the person saw it; empty if there is none."""
 
     number: int
@@ -75,5 +75,5 @@ def show_blind_conversation(request: HttpRequest, study: Study, talk: Conversati
     return show(request, study, "conversation_blind", context)
 
 
-def get_words(turn: Turn) -> Said:
-    return Said(turn.number, turn.text, turn.reply if turn.state == TurnState.ANSWERED else "")
+def get_words(turn: Turn) -> BlindTurn:
+    return BlindTurn(turn.number, turn.text, turn.reply if turn.state == TurnState.ANSWERED else "")

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import Call, Conversation
 from studies.board.conversations import list_query
 from studies.models import Study

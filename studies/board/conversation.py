@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import Conversation, InnerState, Turn
 from studies.access.table import Act
 from studies.board import calls

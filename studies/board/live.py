@@ -137,7 +137,7 @@ class Completion:
 
 def completion(study: Study) -> Completion:
     test = counts.default_data(study)
-    found = {each.status: each.people for each in counts.by_status(study, test=test)}
+    found = {each.status: each.people for each in counts.count_by_status(study, test=test)}
     people = {
         "under_way": sum(found[status] for status in UNDER_WAY),
         "completed": found[Status.COMPLETED],

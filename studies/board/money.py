@@ -16,7 +16,7 @@ from studies.workbench import labels
 
 
 @dataclass(frozen=True)
-class Spent:
+class Expense:
     """`calls`: None for jobs, which count items; `unpriced`: calls whose price is not known; `budget`: of one job."""
 
     what: str
@@ -31,7 +31,7 @@ class Spent:
 class Money:
     """`today` and `day_budget` are of all studies on this server together, on this day in UTC."""
 
-    rows: Sequence[Spent]
+    rows: Sequence[Expense]
     total: str
     currency: str
     today: str
@@ -54,27 +54,30 @@ def get_money(study: Study) -> Money:
     )
 
 
-def count_replies(study: Study) -> list[tuple[Spent, Decimal]]:
+def count_replies(study: Study) -> list[tuple[Expense, Decimal]]:
     """Return what calls outside of jobs cost: replies by arm, and the second line of the risk screen."""
     calls = Call.objects.filter(conversation__run__study=study, item=None).exclude(status="started").order_by()
     rows = calls.values_list("purpose", "conversation__run__arm").annotate(
         number=Count("pk"), spent=Sum("cost"), unpriced=Count("pk", filter=Q(cost=None))
     )
     return [
-        (Spent(arm or "–", str(labels.word(labels.PURPOSES, purpose)), format_amount(cost), number, unpriced), cost)
+        (Expense(arm or "–", str(labels.word(labels.PURPOSES, purpose)), format_amount(cost), number, unpriced), cost)
         for purpose, arm, number, cost, unpriced in sorted(
             (purpose, arm, number, cost or Decimal(0), unpriced) for purpose, arm, number, cost, unpriced in rows
         )
     ]
 
 
-def count_jobs(study: Study) -> list[tuple[Spent, Decimal]]:
+def count_jobs(study: Study) -> list[tuple[Expense, Decimal]]:
     """Return what jobs of judges, simulations and profiles cost, the same work of several jobs together."""
     jobs = Job.objects.filter(scope=study.key).order_by()
     sums = {"spent": Sum("spent"), "budget": Sum("budget")}
     rows = jobs.values_list("kind", "title").annotate(**sums).order_by("kind", "title")
     return [
-        (Spent(title, str(labels.word(labels.PURPOSES, kind)), format_amount(spent), budget=show_budget(budget)), spent)
+        (
+            Expense(title, str(labels.word(labels.PURPOSES, kind)), format_amount(spent), budget=show_budget(budget)),
+            spent,
+        )
         for kind, title, spent, budget in rows
     ]
 

@@ -25,7 +25,7 @@ from studies.board.funnel import get_funnel
 from studies.board.money import get_money
 from studies.board.presence import get_presence
 from studies.board.waiting import get_waiting
-from studies.care.opening import lacks_drill
+from studies.care.opening_requirements import lacks_drill
 from studies.care.questions import find_open
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
@@ -79,7 +79,7 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "test": test,
         **board_context(study, test, request.access),
         "money": SimpleLazyObject(lambda: get_money(study)),
-        "others": counts.others(study),
+        "others": counts.count_others(study),
         "lacks_arms": tracks_without_arms(study),
         "lacks_drill": lacks_drill(study),
         "test_people": study.participations.test_data().count(),
@@ -91,8 +91,8 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
 
 def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
     """Return the parts of the board that the page renews by itself."""
-    stuck = counts.stuck(study, test=test)
-    statuses = counts.by_status(study, test=test)
+    stuck = counts.count_waiting(study, test=test)
+    statuses = counts.count_by_status(study, test=test)
     people = sum(each.people for each in statuses)
     completed = next(each.people for each in statuses if each.status == Status.COMPLETED)
     protocol = study.current()

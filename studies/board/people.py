@@ -171,7 +171,7 @@ def reasons_of(person: Participation, kind: str) -> list[tuple[str, str]]:
 def timeout_context(person: Participation) -> dict[str, object]:
     if person.status != Status.TIMED_OUT:
         return {}
-    return {"timed_out": True, "hindrance": timeouts.hindrance(person)}
+    return {"timed_out": True, "hindrance": timeouts.get_readmission_obstacle(person)}
 
 
 def runs_of(person: Participation) -> Iterator[tuple[ArmRun, Mapping[str, str]]]:
@@ -307,9 +307,9 @@ decline = decision_page(
 def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     """Ask, then let a timed-out person continue. The person's page says why it is impossible."""
     found = person_for(study, code)
-    if request.method == "GET" and found.status == Status.TIMED_OUT and not timeouts.hindrance(found):
+    if request.method == "GET" and found.status == Status.TIMED_OUT and not timeouts.get_readmission_obstacle(found):
         return show(request, study, "let_back", {"person": found})
-    if request.method == "POST" and timeouts.let_back(found):
+    if request.method == "POST" and timeouts.readmit(found):
         messages.success(request, _("%(code)s can continue.") % {"code": code})
     return redirect("research-person", study.key, code)
 

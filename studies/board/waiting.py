@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 
 from studies.allocation.places import count_completed, places_of
 from studies.board.arms import Arms
-from studies.care.opening import needs_lines_tried
+from studies.care.opening_requirements import needs_lines_tried
 from studies.care.questions import find_open
 from studies.design.spec import INTERVIEW, MANUAL
 from studies.models import Participation, Study
 from studies.models.participation import AWAITED, Status
 from studies.participation import counts, exclusions, timeouts
-from studies.participation.counts import Stuck
+from studies.participation.counts import WaitingCounts
 from studies.second_raters.disagreements import disagreements
 from studies.selection.applicants import is_applicant
 
@@ -33,13 +33,13 @@ class Waiting:
     grave: bool = False
 
 
-def get_waiting(study: Study, stuck: Stuck, arms: Arms, *, test: str) -> list[Waiting]:
+def get_waiting(study: Study, stuck: WaitingCounts, arms: Arms, *, test: str) -> list[Waiting]:
     """Return what waits. `test`: as in `counts.filter_by_test`."""
     found = [*safety(study, stuck, test), *decisions(study, test), *technical(study, stuck, arms, test)]
     return sorted((one for one in found if one.number), key=lambda one: not one.grave)
 
 
-def safety(study: Study, stuck: Stuck, test: str) -> Iterator[Waiting]:
+def safety(study: Study, stuck: WaitingCounts, test: str) -> Iterator[Waiting]:
     desk = f"{reverse('research-risks', args=[study.key])}?test={test}"
     oldest = counts.open_risks(study, test=test).aggregate(at=Min("created_at"))["at"]
     yield Waiting(_("Open safety events"), stuck.open_risks, desk, oldest, grave=True)
@@ -81,7 +81,7 @@ def decisions(study: Study, test: str) -> Iterator[Waiting]:
     yield Waiting(_("Exclusions on which coders differ"), exclusion, reverse("research-quality", args=[study.key]))
 
 
-def technical(study: Study, stuck: Stuck, arms: Arms, test: str) -> Iterator[Waiting]:
+def technical(study: Study, stuck: WaitingCounts, arms: Arms, test: str) -> Iterator[Waiting]:
     failing = arms.failing()
     since = min((row.failure.since for row in failing if row.failure), default=None)
     yield Waiting(_("Arms that do not answer"), len(failing), "#arms-title", since, grave=True)

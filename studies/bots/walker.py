@@ -28,11 +28,11 @@ READ = {"en": 20.0, "zh": 8.0}
 SECONDS_A_QUESTION = 4.0
 
 
-class Stuck(Exception):
+class BotStuck(Exception):
     """The bot cannot continue; the text says where and why."""
 
 
-class NoReply(Stuck):
+class NoReply(BotStuck):
     """A reply has failed too often in the conversation of this code."""
 
     def __init__(self, text: str, conversation: str) -> None:
@@ -116,8 +116,8 @@ class Bot:
         # A step may have several pages of one kind, one after the other: each says which one it is.
         return " ".join(form.fields[name].value for name in ("step", "checkpoint") if name in form.fields)
 
-    def stuck(self, why: str) -> Stuck:
-        return Stuck(f"bot {self.person.code} at {self.place}: {why}")
+    def stuck(self, why: str) -> BotStuck:
+        return BotStuck(f"bot {self.person.code} at {self.place}: {why}")
 
     async def take_step(self, page: Page) -> Page:
         if page.conversation:
@@ -189,18 +189,18 @@ class Bot:
         address = urljoin(self.base_url, f"/ws/chat/{code}/").replace("http", "ws", 1)
         try:
             async with self.session.ws_connect(address, heartbeat=HEARTBEAT) as socket:
-                await Line(self, talk, socket).hold()
+                await ChatSocket(self, talk, socket).hold()
         except (*AWAY, aiohttp.WSServerHandshakeError):
             await asyncio.sleep(random.uniform(0.2, 0.6))
         self.person.talks[list(self.talks).index(code)] = talk.turns()
 
 
-class Closed(Exception):
+class SocketDone(Exception):
     """The socket is no longer needed; nothing is lost."""
 
 
 @dataclass
-class Line:
+class ChatSocket:
     """One socket to one conversation."""
 
     bot: Bot
@@ -220,7 +220,7 @@ class Line:
                 if message.type != aiohttp.WSMsgType.TEXT:
                     return
                 await self.take(message.json())
-        except Closed:
+        except SocketDone:
             await self.socket.close()
 
     async def send(self, **frame: Any) -> None:
@@ -260,7 +260,7 @@ class Line:
             case "empty":
                 await self.speak()
             case "paused" | "closed" | "held":
-                raise Closed
+                raise SocketDone
             case "rate":
                 await asyncio.sleep(1)
                 await self.speak()
@@ -276,7 +276,7 @@ class Line:
         await self.send(type="retry")
 
     async def on_pause(self, _frame: dict[str, Any]) -> None:
-        raise Closed
+        raise SocketDone
 
     on_closed = on_held = on_pause
 

@@ -24,13 +24,13 @@ from studies.instruments.loading import instrument_ids
 from studies.models import AuditEntry, Protocol, Study, StudyDraft
 from studies.participation.consent import template_ids
 from studies.setup.addresses import words_of_addresses
-from studies.setup.storage import Explained, Loaded, foresee_change, load_spec
+from studies.setup.storage import AmendmentReason, LoadedStudy, foresee_change, load_spec
 
 OWN_CARDS = "cards.json"  # the file of role cards that a study got on the workbench alone
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedDraft:
     """A draft after the check that `load_study` does. `faults`: by place, as people read it."""
 
     spec: StudySpec | None
@@ -45,13 +45,13 @@ class Checked:
         return counts
 
 
-def check_draft(draft: StudyDraft) -> Checked:
+def check_draft(draft: StudyDraft) -> CheckedDraft:
     """Return what the draft says, or all that is wrong with it."""
     with folder_of(draft) as folder:
         try:
-            return Checked(read_draft(folder))
+            return CheckedDraft(read_draft(folder))
         except StudyFileError as error:
-            return Checked(None, group_faults(error.faults))
+            return CheckedDraft(None, group_faults(error.faults))
 
 
 def group_faults(faults: Sequence[Fault]) -> dict[str, list[str]]:
@@ -158,10 +158,10 @@ def open_draft(text: str, files: Mapping[str, str], owner: Any, study: Study | N
 
 @transaction.atomic
 @transaction.atomic
-def load_draft(draft: StudyDraft, explained: Explained | None = None) -> Loaded:
+def load_draft(draft: StudyDraft, amendment: AmendmentReason | None = None) -> LoadedStudy:
     """Load the draft as a study. Raise StudyFileError where something is wrong with it, and AmendmentNeeded."""
     with folder_of(draft) as folder:
-        loaded = load_spec(read_draft(folder), folder=folder, explained=explained)
+        loaded = load_spec(read_draft(folder), folder=folder, amendment=amendment)
     draft.study = loaded.protocol.study
     draft.save(update_fields=["study"])
     if loaded.outcome != "unchanged":

@@ -15,15 +15,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dialogue.documents import DocumentError
 from studies.access.granting import make_founder, may_load
 from studies.builder.document import StudyDocument
-from studies.builder.drafts import Checked, check_draft, foresee, load_draft
-from studies.builder.frame import draft_page, read_document, show_draft, store, title_of
+from studies.builder.draft_pages import draft_page, read_document, show_draft, store, title_of
+from studies.builder.drafts import CheckedDraft, check_draft, foresee, load_draft
 from studies.builder.sections import Section, get_sections, owner_of
 from studies.design.contradictions import remarks
 from studies.design.differences import compare
 from studies.design.reading import StudyFileError
 from studies.design.writing import dump_study
 from studies.models import Amendment, Study, StudyDraft
-from studies.setup.storage import AmendmentNeeded, Explained, NamesModels
+from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
 
 
 @require_GET
@@ -41,7 +41,7 @@ def outline(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     return show_draft(request, draft, "builder_outline", context, checked)
 
 
-def group_by_section(draft: StudyDraft, checked: Checked) -> list[tuple[Section, list[tuple[str, str, str]]]]:
+def group_by_section(draft: StudyDraft, checked: CheckedDraft) -> list[tuple[Section, list[tuple[str, str, str]]]]:
     """Return the sections with faults; of each fault the address of its field, its place, and what is wrong."""
     groups: dict[str, list[tuple[str, str, str]]] = {}
     for place, said in checked.faults.items():
@@ -92,7 +92,9 @@ def load(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     return redirect("research-life" if loaded.outcome == "amended" else "research-design", loaded.protocol.study.key)
 
 
-def load_page(request: HttpRequest, draft: StudyDraft, checked: Checked, form: "AmendmentForm | None") -> HttpResponse:
+def load_page(
+    request: HttpRequest, draft: StudyDraft, checked: CheckedDraft, form: "AmendmentForm | None"
+) -> HttpResponse:
     """Say what loading will do; of an amendment, also what changes, and ask why."""
     assert checked.spec is not None  # noqa: S101 - the caller has looked
     is_own = draft.study is not None and draft.study.key == checked.spec.key
@@ -121,10 +123,10 @@ class AmendmentForm(forms.Form):
         required=False,
     )
 
-    def explain(self, user: Any) -> Explained:
+    def explain(self, user: Any) -> AmendmentReason:
         name: str = user.get_username()
         given = self.cleaned_data
-        return Explained(given["reason"], by_name=name, by=user, asks_again=given["asks_again"])
+        return AmendmentReason(given["reason"], by_name=name, by=user, asks_again=given["asks_again"])
 
 
 @require_POST

@@ -12,13 +12,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.documents import Place
-from dialogue.incoming import int_from
+from dialogue.input_checks import int_from
 from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
-from studies.builder.drafts import Checked, check_draft, get_languages
+from studies.builder.draft_pages import draft_page, read_document, show_draft, store
+from studies.builder.drafts import CheckedDraft, check_draft, get_languages
 from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show
 from studies.builder.files import list_files, prompt_fields, save_file
-from studies.builder.frame import draft_page, read_document, show_draft, store
 from studies.builder.presets import PRESETS, find_preset
 from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
 from studies.instruments.loading import instrument_ids, load
@@ -52,7 +52,7 @@ def is_editable(shown: Section, document: StudyDocument | None) -> TypeGuard[Stu
     return document is not None and (not shown.is_list or document.has_tables(shown.place))
 
 
-def make_section_fields(shown: Section, place: Place, document: StudyDocument, checked: Checked) -> list[Field]:
+def make_section_fields(shown: Section, place: Place, document: StudyDocument, checked: CheckedDraft) -> list[Field]:
     """Return the fields of a section, or of one table of a list."""
     if shown.slug == PROMPTS:
         return prompt_fields(document, checked.faults)
@@ -85,7 +85,7 @@ def list_page(request: HttpRequest, draft: StudyDraft, shown: Section, document:
     return show_draft(request, draft, "builder_rows", context, checked)
 
 
-def describe_rows(shown: Section, document: StudyDocument, checked: Checked) -> Iterator[Row]:
+def describe_rows(shown: Section, document: StudyDocument, checked: CheckedDraft) -> Iterator[Row]:
     for number, row in enumerate(walk_rows(document, shown.place)):
         if shown.slug == STEPS:
             yield Row(number, *describe_step(row), faults_at(checked.faults, (*shown.place, number)))
@@ -132,10 +132,10 @@ def fields_page(
         if request.POST.get("revision") != str(draft.revision):
             messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))
             return redirect(request.path)
-        unread = write_fields(document, make_section_fields(shown, place, document, Checked(None)), request.POST)
+        unread = write_fields(document, make_section_fields(shown, place, document, CheckedDraft(None)), request.POST)
         if number is None and place and document.get(place) == {}:
             document.set(place, None)  # the study has no such section
-        keep(request, draft, document.text, unread)
+        store_text(request, draft, document.text, unread)
     checked = check_draft(draft)
     fields = make_section_fields(shown, place, document, checked)
     left = sum(1 for one in fields if one.faults)
@@ -157,7 +157,7 @@ def fields_page(
     return show_draft(request, draft, "builder_section", context, checked, status=400 if unread else 200)
 
 
-def keep(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
+def store_text(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
     """Store the file, and say so; or say which fields it could not take over."""
     if not unread:
         store(request, draft, text=text)

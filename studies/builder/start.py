@@ -16,8 +16,8 @@ from dialogue.documents import DocumentError, check_size, read_text
 from studies.access.access import Viewer, drafts_of, studies_of
 from studies.access.table import Act
 from studies.builder.document import NAME, StudyDocument
+from studies.builder.draft_pages import title_of as title_of_draft
 from studies.builder.drafts import copy_study, find_draft_of, open_draft, read_template
-from studies.builder.frame import title_of as title_of_draft
 from studies.design.reading import LARGEST_FILE
 from studies.models import Protocol, Study, StudyDraft
 from studies.workbench.access import researchers_only, study_page, title_of

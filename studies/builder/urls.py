@@ -1,6 +1,6 @@
 from django.urls import path
 
-from studies.builder import pages, section_pages, start, trying
+from studies.builder import pages, section_pages, start, try_arm
 
 urlpatterns = [
     path("new/", start.new, name="research-new-study"),
@@ -11,7 +11,7 @@ urlpatterns = [
     path("drafts/<int:draft>/remove/", pages.remove, name="research-draft-remove"),
     path("drafts/<int:draft>/study.toml", pages.download, name="research-draft-file"),
     path("drafts/<int:draft>/text/", pages.text, name="research-draft-text"),
-    path("drafts/<int:draft>/arms/<int:number>/try/", trying.try_arm, name="research-draft-try"),
+    path("drafts/<int:draft>/arms/<int:number>/try/", try_arm.try_arm, name="research-draft-try"),
     path("drafts/<int:draft>/beside/", section_pages.beside, name="research-draft-beside"),
     path("drafts/<int:draft>/<str:slug>/", section_pages.section, name="research-draft-section"),
     path("drafts/<int:draft>/<str:slug>/rows/", section_pages.change_rows, name="research-draft-rows"),

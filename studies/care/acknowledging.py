@@ -7,7 +7,7 @@ from django.utils import translation
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from dialogue.incoming import int_from
+from dialogue.input_checks import int_from
 from studies.care import alarms, drills
 from studies.models import Alarm
 from studies.models.participation import digest

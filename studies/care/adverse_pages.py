@@ -8,7 +8,7 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
-from dialogue.incoming import LARGEST_KEY, int_from
+from dialogue.input_checks import LARGEST_KEY, int_from
 from dialogue.models import RiskEvent
 from studies.care import adverse_events
 from studies.care.adverse_events import AdverseEventForm

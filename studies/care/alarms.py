@@ -28,7 +28,7 @@ SLOW = timedelta(hours=1)  # and from then on no faster than this
 
 
 @dataclass(frozen=True)
-class Told:
+class ReachedContact:
     """Someone whom an alarm has reached, without a name or an address, and when."""
 
     who: str
@@ -43,7 +43,7 @@ class WaitingFacts:
     no one to alarm and no one has acknowledged the event on the desk.
     """
 
-    told: tuple[Told, ...]
+    told: tuple[ReachedContact, ...]
     acknowledged_at: datetime | None
     overdue: bool
 
@@ -200,14 +200,14 @@ def get_waiting_facts(event: RiskEvent) -> WaitingFacts:
     return WaitingFacts(get_told(alarms), acknowledged, overdue=acknowledged is None and late)
 
 
-def get_told(alarms: Sequence[Alarm]) -> tuple[Told, ...]:
+def get_told(alarms: Sequence[Alarm]) -> tuple[ReachedContact, ...]:
     """Return each step whose message a server has taken, with the time of the first one."""
     first: dict[int, datetime] = {}
     for alarm in alarms:
         if alarm.sent_at:
             first[alarm.step] = min(alarm.sent_at, first.get(alarm.step, alarm.sent_at))
     beginning = _("the person on call"), _("the next person on call")
-    return tuple(Told(beginning[step > 1], at) for step, at in sorted(first.items()))
+    return tuple(ReachedContact(beginning[step > 1], at) for step, at in sorted(first.items()))
 
 
 def has_acknowledged_drill(study: Study, *, within_days: int = 30) -> bool:

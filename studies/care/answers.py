@@ -54,7 +54,7 @@ def is_unsafe(event: RiskEvent | None) -> bool:
 
 
 @transaction.atomic
-def say_unsafe(person: Participation, run: ArmRun | None = None) -> RiskEvent:
+def record_unsafe(person: Participation, run: ArmRun | None = None) -> RiskEvent:
     """Record "I do not feel safe" as level 4, end the person's part kindly, and alarm the one on call.
 
     Said again, it alarms again. Someone whose part is over keeps their status.
@@ -102,7 +102,7 @@ def answer_safe(person: Participation, event: RiskEvent, answer: str) -> None:
     continue at once where the sign was only suspected.
     """
     if answer == SafeAnswer.NO and event.released_at is not None:
-        say_unsafe(person)
+        record_unsafe(person)
         return
     fresh = RiskEvent.objects.select_for_update(of=("self",)).select_related("conversation").get(pk=event.pk)
     fresh.safe_answer, fresh.safe_answered_at = answer, timezone.now()
@@ -159,7 +159,7 @@ def let_continue(person: Participation, event: RiskEvent) -> None:
 
 
 @transaction.atomic
-def tell_where(event: RiskEvent, place: str) -> None:
+def store_place(event: RiskEvent, place: str) -> None:
     """Store where the person says that they are. It stands on the event alone, and goes into no mail."""
     record_act(event, SafetyAct.Kind.WHERE, by_name=PERSON, text=place[:LONGEST_PLACE])
 
@@ -210,7 +210,7 @@ def answer_role(event: RiskEvent, answer: str) -> bool:
         record_act(fresh, SafetyAct.Kind.ANSWERED, by_name=PERSON, text=answer)
         if answer == ROLE and not twice:
             return False
-    oncall.answered_role(fresh, answer)
+    oncall.handle_role_answer(fresh, answer)
     person = Participation.objects.get(code=fresh.subject)
     if fresh.level == 4 and answer == ROLE and person.design().safety.after_safe == "continue":
         let_continue(person, fresh)

@@ -23,7 +23,7 @@ class DeskConsumer(AsyncJsonWebsocketConsumer):
     """
 
     watcher: asyncio.Task[None] | None = None
-    line: sockets.Line | None = None
+    line: sockets.OpenSocket | None = None
 
     async def connect(self) -> None:
         study = await find_study_for(self)

@@ -11,10 +11,11 @@ from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, Quer
 from django.utils import timezone
 
 from dialogue import chat
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent, Turn
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
+from studies.care.form_words import find_grave_words
 from studies.care.sign_words import (
     ShownAct,
     Words,
@@ -24,7 +25,6 @@ from studies.care.sign_words import (
     describe_standing,
     show_act,
 )
-from studies.care.written import find_grave_words
 from studies.models import Alarm, Participation, SafetyAct, Study
 from studies.participation import counts
 
@@ -184,7 +184,7 @@ def add_note(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> None:
     record_act(event, Kind.NOTED, by=by, text=text)
 
 
-WRITTEN = Compiled(
+WRITTEN = CompiledQuery(
     SafetyAct, lambda: SafetyAct.objects.filter(event__subject="", kind=Kind.WROTE).order_by("-at", "-pk")
 )
 

@@ -16,7 +16,7 @@ from studies.participation import progress, timeouts
 from studies.participation.time_spent import seconds_spent
 
 
-def risk_raised(event: RiskEvent) -> None:
+def handle_risk(event: RiskEvent) -> None:
     """Act on a sign of danger; dialogue calls this inside the transaction that stored the event."""
     run = ArmRun.objects.select_related("participation").filter(conversation=event.conversation).first()
     if run is None:
@@ -54,7 +54,7 @@ def stop(participation: Participation) -> None:
 
 
 @transaction.atomic
-def answered_role(event: RiskEvent, answer: str) -> None:
+def handle_role_answer(event: RiskEvent, answer: str) -> None:
     """Store a counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anyone.
 
     Whose part is over has nothing left that could wait, and stays so; the one on call is told all the same.
@@ -85,7 +85,7 @@ def release(event: RiskEvent, *, by: object, note: str = "") -> None:
     participation = Participation.objects.filter(code=fresh.subject).first()
     holds = fresh.continued_at is None  # else the person has continued since, and may be held for something newer
     if participation and participation.status == Status.HELD and holds:
-        timeouts.await_from_now(participation)
+        timeouts.restart_timeout(participation)
         progress.set_status(participation, Status.ACTIVE)
     if fresh.conversation_id and holds:
         chat.release(fresh.conversation_id)

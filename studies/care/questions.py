@@ -12,7 +12,7 @@ from django.utils import timezone
 from dialogue.models import RiskEvent
 from dialogue.safety.screening import screen_message
 from studies.care.alarms import raise_alarm
-from studies.care.written import GRAVE, raise_event
+from studies.care.form_words import GRAVE, raise_event
 from studies.models import Participation, Question, Study
 from studies.participation import counts
 

@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from dialogue.incoming import LARGEST_KEY, int_from
+from dialogue.input_checks import LARGEST_KEY, int_from
 from studies.care import screen_reviews
 from studies.models import Study
 from studies.workbench.access import show, study_page

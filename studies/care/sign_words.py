@@ -14,8 +14,8 @@ from dialogue.models.conversation import TurnState
 from dialogue.safety.screening import CLASSIFIER
 from dialogue.safety.second_line import ENTRY as SECOND_LINE
 from studies.care.answers import CONTINUES, UNSAFE, WORSENING
+from studies.care.form_words import WRITTEN
 from studies.care.questions import ASKED
-from studies.care.written import WRITTEN
 from studies.models import Participation, SafetyAct
 from studies.models.participation import Status
 from studies.participation.counts import status_label

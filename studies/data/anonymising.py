@@ -30,7 +30,7 @@ class NotFinished(Exception):
 
 
 @dataclass
-class Anonymised:
+class AnonymisedRecords:
     """Records that were deleted or cleared, by kind, and files that were removed or still name someone."""
 
     deleted: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Anonymised:
     remaining: list[str] = field(default_factory=list)
 
 
-def anonymise(study: Study) -> Anonymised:
+def anonymise(study: Study) -> AnonymisedRecords:
     """Take identifiers and free text out of a study, and remove its exports on this server. Raises NotFinished.
 
     A second time it takes out what came since, as by an import.
@@ -55,12 +55,12 @@ def anonymise(study: Study) -> Anonymised:
 
 
 @transaction.atomic
-def anonymise_rows(study: Study) -> Anonymised:
+def anonymise_rows(study: Study) -> AnonymisedRecords:
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     book_owed(fresh)  # the rule needs what goes now
     scope = scope_of_study(fresh)
     found = [(each, list(each.find(scope).order_by().values_list("pk", flat=True).distinct())) for each in HOLDINGS]
-    done = Anonymised({"interview_files": sum(map(attachments.remove_files_of, scope.people))})
+    done = AnonymisedRecords({"interview_files": sum(map(attachments.remove_files_of, scope.people))})
     for each, numbers in found:
         if each.anonymised == Fate.DELETED:
             delete(each.model, numbers)

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Removed:
+class RemovedRecords:
     """The rows, files and folders that were removed, and the other files below var/ that still name the person.
 
     `exports`: every export that may have held the person, with the time of writing, also where it is not here any more:
@@ -44,17 +44,17 @@ class Removed:
     receipt: str = ""
 
 
-def erase(participation: Participation) -> Removed:
+def erase(participation: Participation) -> RemovedRecords:
     """Remove a person from the database, its write-ahead log, and every export and result on this server."""
     identifiers = get_identifiers(scope_of(participation))
     removed = erase_rows(participation)
-    take_exports(removed, participation, identifiers)
+    erase_exports(removed, participation, identifiers)
     removed.receipt = give_receipt(participation, removed)
     connection.on_commit(clear_write_ahead_log)
     return removed
 
 
-def erase_imported(study: Study, name: str) -> Removed:
+def erase_imported(study: Study, name: str) -> RemovedRecords:
     """Remove a person whom only imported files name, as the seeker of conversations or as a rater.
 
     Exports since the study was made may hold them, and go.
@@ -62,41 +62,41 @@ def erase_imported(study: Study, name: str) -> Removed:
     scope = scope_of_imported(study, name)
     identifiers = [name, *get_identifiers(scope)]
     with transaction.atomic():
-        removed = Removed(remove_rows(scope))
+        removed = RemovedRecords(remove_rows(scope))
         if any(removed.rows.values()):
             record(study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
     if any(removed.rows.values()):
-        take_exports(removed, study, identifiers)
+        erase_exports(removed, study, identifiers)
         connection.on_commit(clear_write_ahead_log)
     return removed
 
 
-def erase_everybody(study: Study) -> Removed:
+def erase_everybody(study: Study) -> RemovedRecords:
     """Remove all people of a study as `erase` does, also those of imported files. Codes and payments stay."""
     identifiers = get_identifiers(scope_of_study(study))
     removed = erase_rows_of_everybody(study)
-    take_exports(removed, study, identifiers)
+    erase_exports(removed, study, identifiers)
     connection.on_commit(clear_write_ahead_log)
     return removed
 
 
 @transaction.atomic
-def erase_rows_of_everybody(study: Study) -> Removed:
+def erase_rows_of_everybody(study: Study) -> RemovedRecords:
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     book_owed(fresh)
-    removed = Removed(remove_rows(scope_of_study(fresh)))
+    removed = RemovedRecords(remove_rows(scope_of_study(fresh)))
     for person in fresh.participations.exclude(record_code=None):
         cut_links(person)
     record(fresh.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
     return removed
 
 
-def take_exports(removed: Removed, since: Participation | Study, identifiers: Collection[str]) -> None:
+def erase_exports(removed: RemovedRecords, since: Participation | Study, identifiers: Collection[str]) -> None:
     files = remove_exports(since, identifiers)
     removed.folders, removed.remaining, removed.exports = files.removed, files.remaining, files.held
 
 
-def give_receipt(person: Participation, removed: Removed) -> str:
+def give_receipt(person: Participation, removed: RemovedRecords) -> str:
     """Return the code of the receipt; a second erasure that found nothing gives no second one."""
     found = {kind: count for kind, count in removed.rows.items() if count}
     earlier = person.receipts.filter(kind=Receipt.Kind.DELETED).last()
@@ -125,10 +125,10 @@ def clear_write_ahead_log() -> None:
 
 
 @transaction.atomic
-def erase_rows(participation: Participation) -> Removed:
+def erase_rows(participation: Participation) -> RemovedRecords:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
     book_owed(person.study)  # the rule needs what is erased now
-    removed = Removed(remove_rows(scope_of(person)))
+    removed = RemovedRecords(remove_rows(scope_of(person)))
     cut_links(person)
     return removed
 
@@ -138,7 +138,7 @@ def cut_links(person: Participation) -> None:
     record_code = person.record_code or ""
     unlink_ledger(person)
     forget_in_adverse_events(person)
-    blank(person)
+    blank_row(person)
     record(person.study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.PERSON, record_code)
 
 
@@ -162,19 +162,19 @@ def forget_unsigned(participation: Participation) -> None:
     identifiers = get_identifiers(scope_of(participation))
     removed = forget_rows(participation)
     if removed is not None:
-        take_exports(removed, participation, identifiers)
+        erase_exports(removed, participation, identifiers)
         give_receipt(participation, removed)
         connection.on_commit(clear_write_ahead_log)
 
 
 @transaction.atomic
-def forget_rows(participation: Participation) -> Removed | None:
+def forget_rows(participation: Participation) -> RemovedRecords | None:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
     if person.is_over() or person.consents.exists():
         return None
     RiskEvent.objects.filter(subject=person.code).update(conversation=None)  # it would go with its conversation
-    removed = Removed(remove_rows(scope_of(person), keep=OF_SAFETY))
-    clear(person)
+    removed = RemovedRecords(remove_rows(scope_of(person), keep=OF_SAFETY))
+    clear_row(person)
     person.ended_at = timezone.now()
     person.save()
     return removed
@@ -202,16 +202,17 @@ def in_parts(numbers: list[Any]) -> Iterator[list[Any]]:
     return (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
 
 
-def blank(person: Participation) -> None:
-    clear(person)
+def blank_row(person: Participation) -> None:
+    """Clear an erased person's row, also how far they came, their record code and their link."""
+    clear_row(person)
     person.plan, person.position = [], 0
     person.record_code = None
     person.token_hash, person.browser_hash = f"erased-{person.pk}", ""
     person.save()
 
 
-def clear(person: Participation) -> None:
-    """Clear what a withdrawn person's row holds, all but how far they came and the link."""
+def clear_row(person: Participation) -> None:
+    """Clear a withdrawn person's row of all but how far they came and their link."""
     person.status = Status.WITHDRAWN
     person.language = person.country = person.completion_code = person.exclusion_reason = ""
     person.order, person.cards, person.outcome = [], [], {}

@@ -24,7 +24,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnPair:
     """A pair as drawn. `a` is of the contestant that is first in the alphabet; its side is drawn for each rater."""
 
     a: Candidate
@@ -46,7 +46,7 @@ def name_seekers(kind: str, condition: str, setup: str) -> str:
     return " ".join(filter(None, [kind, condition, f"({setup})" if setup else ""]))
 
 
-def draw_pairs(candidates: Sequence[Candidate], *, replies: bool, count: int, seed: int) -> list[Drawn]:
+def draw_pairs(candidates: Sequence[Candidate], *, replies: bool, count: int, seed: int) -> list[DrawnPair]:
     """Return at most `count` pairs, of every two contestants equally often (or one more), in a mixed order.
 
     Fewer where two contestants do not have as many; no two pairs are the same. The order of `candidates` is of no
@@ -82,7 +82,7 @@ def share_out(contests: Sequence[Contest], count: int, draw: random.Random) -> d
 
 def _of_two(
     first: Sequence[Candidate], second: Sequence[Candidate], wanted: int, replies: bool, draw: random.Random
-) -> Iterator[Drawn]:
+) -> Iterator[DrawnPair]:
     """Return pairs of two contestants. Those of one seeker come first, and of these each conversation once before any
     comes again."""
     matched = [pair for a in first for b in second if a.seeker == b.seeker != "" for pair in _pairs(a, b, replies)]
@@ -91,15 +91,15 @@ def _of_two(
     yield from islice(_cross(first, second, replies, draw), max(0, wanted - len(matched)))
 
 
-def _pairs(a: Candidate, b: Candidate, replies: bool) -> list[Drawn]:
+def _pairs(a: Candidate, b: Candidate, replies: bool) -> list[DrawnPair]:
     """Return the whole conversations, or the replies of each turn that both have; nothing where they are not alike."""
     if a.same != b.same:
         return []
     turns = sorted(set(a.turns) & set(b.turns)) if replies else [WHOLE]
-    return [Drawn(a, b, turn) for turn in turns]
+    return [DrawnPair(a, b, turn) for turn in turns]
 
 
-def _taking_turns(pairs: Sequence[Drawn]) -> Iterator[Drawn]:
+def _taking_turns(pairs: Sequence[DrawnPair]) -> Iterator[DrawnPair]:
     left = list(pairs)
     while left:
         met: set[int] = set()
@@ -115,7 +115,7 @@ def _taking_turns(pairs: Sequence[Drawn]) -> Iterator[Drawn]:
 
 def _cross(
     first: Sequence[Candidate], second: Sequence[Candidate], replies: bool, draw: random.Random
-) -> Iterator[Drawn]:
+) -> Iterator[DrawnPair]:
     """Return everyone with everyone, one step further each round, so that all are used about as often."""
     ours, others = draw.sample(list(first), len(first)), draw.sample(list(second), len(second))
     for step in range(len(others)):

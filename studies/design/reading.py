@@ -7,7 +7,7 @@ from typing import Any
 
 from dialogue.documents import DocumentError, Place, parse_toml, read_bytes
 from dialogue.documents import translate as _
-from dialogue.incoming import is_storable
+from dialogue.input_checks import is_storable
 from dialogue.judges import roles
 from dialogue.languages import CODES
 from dialogue.prompts import JUDGE, find_faults, read_prompt

@@ -14,7 +14,7 @@ FILE = FIXTURES / "vignettes.json"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownScore:
     """The known answer to one item: the score, and in a line why."""
 
     score: int
@@ -26,7 +26,7 @@ class Vignette:
     key: str
     instrument: str  # the rating scale that the scores are on
     turns: Sequence[tuple[Text, Text]]  # what the seeker and the supporter say
-    known: Mapping[str, Known]  # by item
+    known: Mapping[str, KnownScore]  # by item
 
 
 @cache
@@ -45,5 +45,5 @@ def _vignette(node: Mapping[str, Any], instrument: str) -> Vignette:
         key=node["key"],
         instrument=instrument,
         turns=[(turn["seeker"], turn["supporter"]) for turn in node["turns"]],
-        known={score["item"]: Known(score["score"], score["why"]) for score in node["scores"]},
+        known={score["item"]: KnownScore(score["score"], score["why"]) for score in node["scores"]},
     )

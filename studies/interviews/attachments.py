@@ -23,7 +23,7 @@ PIECE = 256 * 1024  # bytes that are read at once
 LAYER_3 = 0b01  # in the second byte of an MP3 frame
 
 
-class Refused(Exception):
+class FileRefused(Exception):
     """The file is refused; the text says why."""
 
 
@@ -81,12 +81,12 @@ def attach(interview: Interview, file: UploadedFile, *, agreed: bool, added_by: 
 def kind_of(file: UploadedFile) -> Attachment.Kind:
     ending = PurePath(file.name or "").suffix.lower()
     if ending not in AUDIO and ending not in TRANSCRIPTS:
-        raise Refused(_("Only these kinds of file can be attached: %(kinds)s.") % {"kinds": kinds()})
+        raise FileRefused(_("Only these kinds of file can be attached: %(kinds)s.") % {"kinds": kinds()})
     kind = Attachment.Kind.AUDIO if ending in AUDIO else Attachment.Kind.TRANSCRIPT
     if (file.size or 0) > LIMITS[kind]:
-        raise Refused(_("The file is too large: at most %(most)d MB.") % {"most": LIMITS[kind] // MEGABYTE})
+        raise FileRefused(_("The file is too large: at most %(most)d MB.") % {"most": LIMITS[kind] // MEGABYTE})
     if not (is_recording(file, ending) if ending in AUDIO else is_transcript(file, ending)):
-        raise Refused(_("The file is not in %(kind)s format, although its name says so.") % {"kind": ending[1:]})
+        raise FileRefused(_("The file is not in %(kind)s format, although its name says so.") % {"kind": ending[1:]})
     return kind
 
 
@@ -115,12 +115,12 @@ def decode_text(content: bytes) -> str:
 def refuse_unwanted_recording(person: Participation, *, agreed: bool) -> None:
     consented = recording_consent(person)
     if consented is False:
-        raise Refused(
+        raise FileRefused(
             _("%(code)s did not agree to be recorded in the consent form. No recording can be attached.")
             % {"code": person.code}
         )
     if consented is None and not agreed:
-        raise Refused(
+        raise FileRefused(
             _("The consent form of %(code)s does not ask about recording. Please confirm that they agreed to it.")
             % {"code": person.code}
         )

@@ -39,7 +39,7 @@ class ScoreTable:
 
     @property
     def reasons(self) -> list[tuple[str, int, str]]:
-        """Dimension, partner and reason of each score for which the person gave one."""
+        """Return dimension, partner and reason of each score for which the person gave a reason."""
         return [
             (name, partner, one.reason)
             for name, scores in self.rows
@@ -118,5 +118,5 @@ def replies_with_flags(person: Participation, language: str) -> list[FlaggedRepl
 
 
 def reply_of_flag(flag: Flag, language: str) -> FlaggedReply:
-    reason = str(flags.face_of(flag, language)["words"])
+    reason = str(flags.show_flag(flag, language)["words"])
     return FlaggedReply(flag.run.position, flag.turn, reason, flag.note, flag.reply)

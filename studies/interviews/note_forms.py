@@ -9,9 +9,9 @@ from django.forms import BoundField
 from django.utils.translation import gettext as _
 
 from studies.instruments.forms import WordsField
-from studies.instruments.guide import CANDIDATE_FIELDS
+from studies.instruments.interview_guide import CANDIDATE_FIELDS
 from studies.interviews import schedule
-from studies.interviews.record import QuestionRecord
+from studies.interviews.interview_record import QuestionRecord
 from studies.models import CandidateDimension, InterviewNote, Participation
 
 NOTE_LIMIT = 20_000  # characters

@@ -18,12 +18,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dialogue.incoming import LARGEST_KEY, int_from
+from dialogue.input_checks import LARGEST_KEY, int_from
 from studies.access.table import Act
-from studies.instruments.guide import rated_instruments
+from studies.instruments.interview_guide import rated_instruments
 from studies.interviews import attachments, coding, materials, schedule
+from studies.interviews.interview_record import Record, flag_in_words, record_of, score_in_words
 from studies.interviews.note_forms import NOTE_LIMIT, NoteForm, NotesForm
-from studies.interviews.record import Record, flag_in_words, record_of, score_in_words
 from studies.models import (
     Attachment,
     CandidateDimension,
@@ -306,7 +306,7 @@ def files(request: HttpRequest, study: Study, code: str) -> HttpResponse:
             attachments.attach(
                 held, form.cleaned_data["file"], agreed=form.cleaned_data["agreed"], added_by=request.user
             )
-        except attachments.Refused as refusal:
+        except attachments.FileRefused as refusal:
             form.add_error("file", str(refusal))
     if form.errors:
         return files_page(request, study, held, form, status=400)

@@ -11,7 +11,7 @@ from studies.design.plan import Step
 from studies.design.spec import SELF
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import AnswerValue
-from studies.instruments.guide import Section, sections_for
+from studies.instruments.interview_guide import Section, sections_for
 from studies.instruments.loading import load
 from studies.models import Answer, CandidateDimension, Interview, Participation, Response
 from studies.participation.responses import rater_for
@@ -99,7 +99,7 @@ def minutes_written(person: Participation) -> int:
 
 
 @transaction.atomic
-def write_down(
+def store_answers(
     person: Participation, answers: Iterable[AnswerValue], *, language: str, seconds: Mapping[str, float]
 ) -> None:
     """Add a page of answers to the one response; a page that is sent again replaces its earlier answers."""

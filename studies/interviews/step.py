@@ -8,12 +8,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studies.care.written import find_words, screen_words
+from studies.care.form_words import find_words, screen_words
 from studies.design.plan import Step
 from studies.design.spec import SELF
 from studies.instruments.definitions import Item
 from studies.instruments.forms import InstrumentForm, Row, form_for
-from studies.instruments.guide import (
+from studies.instruments.interview_guide import (
     CANDIDATE_FIELDS,
     GuidePage,
     candidate_field,
@@ -30,7 +30,7 @@ from studies.interviews import materials, schedule
 from studies.interviews.schedule import Candidate
 from studies.models import Participation
 from studies.participation import progress
-from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
+from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register
 from studies.participation.submissions import NeedsCorrection
 
 PART = "part"  # the field that says which page of the guide a form is
@@ -49,7 +49,7 @@ class Interviewing(StepKind):
         written = schedule.minutes_written(way.person) if way.here == step.key else 0
         return Work(written, whole - written)
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         return schedule.interview_of(stored.person) is not None
 
     def waits_for_researchers(self, person: Participation) -> bool:
@@ -82,7 +82,7 @@ class Interviewing(StepKind):
         interview = schedule.start(person)
         answers = [answer for answer in form.cleaned_answers() if not is_candidate(answer.item)]
         before = set(schedule.answers_in(person).values())
-        schedule.write_down(person, answers, language=visit.language, seconds=visit.seconds)
+        schedule.store_answers(person, answers, language=visit.language, seconds=visit.seconds)
         if page.candidates:
             schedule.keep_candidates(person, candidates_in(form.cleaned_data))
         if all(is_sent(each, schedule.answers_in(person)) for each in guide_pages(visit)):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from dialogue import self_identification
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
-from dialogue.jobs.store import Planned, Wanted
+from dialogue.jobs.store import PlannedJob, WantedItem
 from dialogue.judges.judge import ask_judgement
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages
@@ -121,7 +121,7 @@ def plan_pairs(
     budget: Decimal | None = None,
     attended: bool = False,
     retry_quarantined: bool = False,
-) -> Planned:
+) -> PlannedJob:
     raters, hashed = pair_raters(study, judge.key), get_hash(configure(study, judge))
     return store.plan(
         [build_wanted(showing, hashed, raters) for showing in showings],
@@ -140,8 +140,8 @@ def configure(study: Study, judge: ArmSpec) -> Configuration:
     return Configuration.of(study.current().spec(), judge, KIND)
 
 
-def build_wanted(showing: Showing, hashed: str, raters: Mapping[str, Rater]) -> Wanted:
-    return Wanted(
+def build_wanted(showing: Showing, hashed: str, raters: Mapping[str, Rater]) -> WantedItem:
+    return WantedItem(
         subject=showing.subject,
         role=PAIR,
         configuration=get_configuration(raters[showing.first], hashed),
@@ -288,10 +288,10 @@ class PairHandler:
 
     # Keeping
 
-    def keep(self, made: Sequence[tuple[JobItem, Result]]) -> list[dict[str, Any]]:
-        for item, result in made:
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, Result]]) -> list[dict[str, Any]]:
+        for item, result in outcomes:
             self.store(item.payload, result)
-        return [result.as_json() for _, result in made]
+        return [result.as_json() for _, result in outcomes]
 
     def store(self, payload: Mapping[str, Any], result: Result) -> None:
         """Store one answer's verdicts. What could not be read is no verdict; what is there already stays as it is."""

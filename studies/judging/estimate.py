@@ -30,6 +30,6 @@ def dry_run(handler: JudgeHandler, items: Iterable[JobItem], caller: DryCaller) 
     for item in items:
         material = handler.read([item]).get(item.pk)
         if material is not None:
-            handler.keep([(item, async_to_sync(handler.work)(item, material, caller))])
+            handler.store_outcomes([(item, async_to_sync(handler.work)(item, material, caller))])
             samples.append(caller.take_loads())
     return samples

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dialogue.jobs.calls import Caller, Question, with_more_room
+from dialogue.jobs.calls import Caller, Question, double_token_limit
 from dialogue.jobs.group_commit import in_database
 from dialogue.judges import probes
 from dialogue.judges.judge import Scores, Way, add_reminder, ask_judgement, ask_state
@@ -118,7 +118,7 @@ class JudgeHandler:
         last = replace(
             asked,
             messages=tuple(add_reminder(asked.messages, asked.language, self.prompts)),
-            settings=with_more_room(asked.settings),
+            settings=double_token_limit(asked.settings),
         )
         return Call.objects.filter(key=last.key(), status__in=UNREADABLE).exists()
 
@@ -167,16 +167,16 @@ class JudgeHandler:
 
     # Keeping
 
-    def keep(self, made: Sequence[tuple[JobItem, Any]]) -> list[dict[str, Any]]:
-        states = [(item, result) for item, result in made if item.role == THINKER]
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, Any]]) -> list[dict[str, Any]]:
+        states = [(item, result) for item, result in outcomes if item.role == THINKER]
         StateRow.objects.bulk_create(
             [self.state_row(item, state) for item, result in states for state in result], ignore_conflicts=True
         )
-        answered = [(item, result) for item, result in made if item.role != THINKER]
+        answered = [(item, result) for item, result in outcomes if item.role != THINKER]
         for variant in {item.payload["variant"] for item, _ in answered}:
             rater = self.raters[self.job.plan["raters"][variant]]
             store_responses(rater, [self.as_response(*one) for one in answered if one[0].payload["variant"] == variant])
-        return [{} if item.role == THINKER else result[1].as_json() for item, result in made]
+        return [{} if item.role == THINKER else result[1].as_json() for item, result in outcomes]
 
     def state_row(self, item: JobItem, state: InnerState) -> StateRow:
         return StateRow(

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dialogue.identifying import forms_of_name
-from dialogue.judges.fields import Line, remove_field, text_of
+from dialogue.identifiers import forms_of_name
+from dialogue.judges.fields import ProfileLine, remove_field, text_of
 from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.strategies import get_strategy
 from dialogue.languages import get_code
@@ -30,7 +30,7 @@ class Material:
 
     run: ArmRun
     turns: tuple[JudgedTurn, ...]
-    profile: tuple[Line, ...] = ()
+    profile: tuple[ProfileLine, ...] = ()
     states: Mapping[int, InnerState] | None = None
     names: tuple[str, ...] | None = None
     redacted: Mapping[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Material:
         return replace(
             self,
             turns=tuple(map(redaction.turn, self.turns)),
-            profile=(Line("", redaction.text(self.profile_text())),),
+            profile=(ProfileLine("", redaction.text(self.profile_text())),),
             states={state.turn: redaction.state(state) for state in self.states_in_order()},
             redacted=dict(sorted(redaction.counts.items())),
         )

@@ -45,7 +45,7 @@ class Probe:
     done: int | None
 
 
-class Shown(NamedTuple):
+class ShownPrompt(NamedTuple):
     version: str
     messages: Sequence[Text]
 
@@ -70,7 +70,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "choices": list(choices(request, known, judge, places)),
         "preview": found,
         "run": run,
-        "prompts": [Shown(one.version, [Text(m.text, m.role) for m in one.messages]) for one in found.prompts]
+        "prompts": [ShownPrompt(one.version, [Text(m.text, m.role) for m in one.messages]) for one in found.prompts]
         if found
         else [],
         "parameters": parameters(found) if found else "",

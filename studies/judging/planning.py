@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from dialogue.jobs import store
-from dialogue.jobs.store import Planned, Wanted
+from dialogue.jobs.store import PlannedJob, WantedItem
 from dialogue.judges import fields, probes
-from dialogue.judges.fields import Line
+from dialogue.judges.fields import ProfileLine
 from dialogue.judges.roles import Role
 from dialogue.judges.strategies import get_strategy
 from dialogue.models import Turn
@@ -34,7 +34,7 @@ MOMENTS = ("final", "checkpoint")
 EVERY_TURN, TURNS = "every-turn", "turns:"  # moments that a judge rates and people need not
 AT_ONCE = 500  # runs that are read together
 
-Profiles = Callable[[ArmRun], tuple[Line, ...]]
+Profiles = Callable[[ArmRun], tuple[ProfileLine, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def plan_judging(
     attended: bool = False,
     retry_quarantined: bool = False,
     batch: bool = False,
-) -> Planned:
+) -> PlannedJob:
     """Plan one job, also if judgements of the plain judge are among those of a variant, which is compared with it.
     `batch`: they are first asked in batches of the provider."""
     variants = {configuration.variant, *(judgement.variant for judgement in judgements)}
@@ -141,12 +141,12 @@ def get_configuration(rater: Rater, hashed: str) -> str:
 
 def build_items(
     raters: Mapping[str, Rater], configuration: Configuration, judgements: Sequence[Judgement]
-) -> Iterator[Wanted]:
+) -> Iterator[WantedItem]:
     """Yield the items.
 
     If the judge is shown inner states, a Thinker's item comes first for each conversation. `raters`: by variant.
     """
-    thinkers: dict[int, Wanted] = {}
+    thinkers: dict[int, WantedItem] = {}
     if get_strategy(configuration.strategy).needs_states:
         runs = {judgement.run: judgement.conversation for judgement in judgements}
         thinkers = {run: build_thinker_item(run, conversation, configuration) for run, conversation in runs.items()}
@@ -157,7 +157,7 @@ def build_items(
     }
     for judgement in judgements:
         needed = thinkers.get(judgement.run)
-        yield Wanted(
+        yield WantedItem(
             subject=judgement.subject,
             role=KIND,
             configuration=asked[judgement.variant],
@@ -174,8 +174,8 @@ def build_items(
         )
 
 
-def build_thinker_item(run: int, conversation: int, configuration: Configuration) -> Wanted:
-    return Wanted(
+def build_thinker_item(run: int, conversation: int, configuration: Configuration) -> WantedItem:
+    return WantedItem(
         subject=f"run {run}",
         role=THINKER,
         configuration=configuration.thinker_hash(),
@@ -324,9 +324,9 @@ def may_be_sent(run: ArmRun, judge: ArmSpec) -> bool:
 
 def make_profile_lookup() -> Profiles:
     """Return a function that says who the seeker of a run is; empty if no one knows. It asks once for each person."""
-    known: dict[int | tuple[int, str], tuple[Line, ...]] = {}
+    known: dict[int | tuple[int, str], tuple[ProfileLine, ...]] = {}
 
-    def profile_of(run: ArmRun) -> tuple[Line, ...]:
+    def profile_of(run: ArmRun) -> tuple[ProfileLine, ...]:
         if is_simulated(run):
             place = (run.study_id, run.profile)
             if place not in known:
@@ -347,13 +347,13 @@ def is_simulated(run: ArmRun) -> bool:
     return run.conversation is not None and run.conversation.seeker_kind == SeekerKind.SIMULATED
 
 
-def get_played_profile(study: int, key: str) -> tuple[Line, ...]:
+def get_played_profile(study: int, key: str) -> tuple[ProfileLine, ...]:
     """Return the profile as the simulated seeker knew it."""
     row = SeekerProfile.objects.filter(study=study, key=key).first()
     return tuple(lines_for_seeker(from_content(row.content), detail="full")) if row else ()
 
 
-def get_card_profile(run: ArmRun) -> tuple[Line, ...]:
+def get_card_profile(run: ArmRun) -> tuple[ProfileLine, ...]:
     """Return the profile of the role card that a counsellor played, as it was when they got it; never their own."""
     given = RolePlay.objects.filter(run=run).first()
     if given is None:
@@ -363,8 +363,8 @@ def get_card_profile(run: ArmRun) -> tuple[Line, ...]:
     return tuple(lines_for_seeker(from_content(content), detail="full"))
 
 
-def get_imported_profile(run: ArmRun) -> tuple[Line, ...]:
+def get_imported_profile(run: ArmRun) -> tuple[ProfileLine, ...]:
     """Return the profile from the imported file, which does not tell one field from another."""
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
     text = run.conversation.profile or run.profile
-    return (Line("", text),) if text else ()
+    return (ProfileLine("", text),) if text else ()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialogue.judges import fields, probes
-from dialogue.judges.probes import Asked
+from dialogue.judges.probes import JudgeQuestion
 from dialogue.judges.prompts import JudgedItem
 from dialogue.judges.schemas import Schema, build_scores_format
 from dialogue.judges.strategies import get_strategy
@@ -69,10 +69,10 @@ def worded_for(configuration: Configuration, questionnaire: Questionnaire) -> Qu
     return questionnaire.in_third_person if configuration.role.third_person else questionnaire
 
 
-def build_asked(configuration: Configuration, questionnaire: Questionnaire, material: Material) -> Asked:
+def build_asked(configuration: Configuration, questionnaire: Questionnaire, material: Material) -> JudgeQuestion:
     """Return what the plain judge is asked, in the language of the variant."""
     language = probes.prompt_language(configuration.variant, material.language)
-    return Asked(
+    return JudgeQuestion(
         instrument=questionnaire.id,
         turns=material.turns,
         items=judged_items(worded_for(configuration, questionnaire), language),

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from studies.data.anonymising import Anonymised, NotFinished, anonymise
+from studies.data.anonymising import AnonymisedRecords, NotFinished, anonymise
 from studies.data.holdings import scope_of_study
 from studies.models import Study
 from studies.workbench.access import show, study_page_after_timeouts
@@ -88,7 +88,7 @@ def count_imported(study: Study) -> int:
     return len({*seekers.values_list("external_participant", flat=True), *raters.values_list("code", flat=True)})
 
 
-def report(request: HttpRequest, done: Anonymised) -> None:
+def report(request: HttpRequest, done: AnonymisedRecords) -> None:
     """Say how many records it was about, and which files still name someone."""
     said = _(
         "The study is anonymised. People: %(people)d. Records deleted: %(deleted)d, cleared: %(cleared)d. Exports and "

@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.safety.resources import resources_for
-from studies.care.opening import RESOURCE_DAYS, needs_lines_tried
+from studies.care.opening_requirements import RESOURCE_DAYS, needs_lines_tried
 from studies.life import readiness, stages
-from studies.life.days_of_retention import list_days
+from studies.life.retention_timeline import list_days
 from studies.models import Amendment, Participation, Stage, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
 from studies.participation.unblinding import is_blinded, is_kept_blind
@@ -89,7 +89,7 @@ def life(request: HttpRequest, study: Study) -> HttpResponse:
         "stages": stage_track(study),
         "requirements": requirements,
         "missing": sum(not each.met for each in requirements),
-        "ways": {str(way) for way in stages.WAYS[Stage(study.stage)]},
+        "ways": {str(way) for way in stages.NEXT_STAGES[Stage(study.stage)]},
         "changes": study.stage_changes.order_by("-pk"),
         "amendments": Amendment.objects.filter(protocol__study=study).select_related("protocol").order_by("-number"),
         "protocol": study.current(),
@@ -158,13 +158,13 @@ def people_of(study: Study) -> dict[str, int]:
 
 
 def change(request: HttpRequest, study: Study, to: Stage, form: StageForm, context: dict[str, Any]) -> HttpResponse:
-    if to not in stages.WAYS[Stage(study.stage)]:
+    if to not in stages.NEXT_STAGES[Stage(study.stage)]:
         return redirect("research-life", study.key)
     if request.method == "POST" and form.is_valid():
         reason = form.cleaned_data.get("reason", "")
         try:
             stages.move(study, to, stages.Actor.of(request.user), reason=reason)
-        except (stages.NotReady, stages.NoWay):
+        except (stages.NotReady, stages.StageUnreachable):
             messages.error(request, _("Nothing has changed. See what is missing below."))
             return redirect("research-life", study.key)
         except stages.ReasonNeeded:  # the last person has finished meanwhile

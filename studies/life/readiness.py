@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from dialogue.models import Call
 from dialogue.safety.resources import list_version
 from studies.care.drills import CONSOLE
-from studies.care.opening import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
+from studies.care.opening_requirements import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
 from studies.care.rota import get_contacts
 from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
@@ -63,7 +63,7 @@ def chats_with_models(study: Study, spec: StudySpec) -> bool:
 
 
 def consent_values(spec: StudySpec) -> Requirement:
-    """Who is responsible, whom to write to, until when people can withdraw, and how long data are kept."""
+    """Return the requirement that the consent form names who is responsible, a contact, and how long data are kept."""
     assert spec.consent is not None  # noqa: S101 - there is a consent step
     names = ", ".join(name for name in NEEDED_VALUES if not all_filled(spec, name))
     return Requirement(
@@ -144,7 +144,7 @@ def drill(study: Study) -> Requirement:
 
 
 def answers(study: Study) -> Requirement:
-    """Every arm answered when it was last asked the test question: this version, these days."""
+    """Return the requirement that each arm of this version answered the test question within `ANSWER_DAYS` days."""
     protocol = study.current()
     since = max(protocol.created_at, timezone.now() - timedelta(days=ANSWER_DAYS))
     asked = Call.objects.filter(purpose=Call.Purpose.CHECK, parameters__study=study.key, created_at__gte=since)
@@ -162,7 +162,7 @@ def answers(study: Study) -> Requirement:
 
 
 def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
-    """Yield one for each track: a bot, or you with a test link, came to the end of this version."""
+    """Yield a requirement for each track: a bot or a test link has completed this version."""
     ended = study.participations.test_data().filter(protocol=study.current(), status=Status.COMPLETED)
     done = set(ended.values_list("track", flat=True))
     for track in tracks_of(spec):

@@ -25,7 +25,7 @@ from studies.participation.unblinding import is_kept_blind, unblind
 from studies.webhooks.events import announce
 
 # Where a study may go from each stage. The first opening alone is preceded by checks.
-WAYS = {
+NEXT_STAGES = {
     Stage.REHEARSAL: (Stage.OPEN,),
     Stage.OPEN: (Stage.PAUSED, Stage.CLOSED),
     Stage.PAUSED: (Stage.OPEN, Stage.CLOSED),
@@ -51,7 +51,7 @@ class Actor:
         return cls(user.get_username(), user)
 
 
-class NoWay(Exception):
+class StageUnreachable(Exception):
     """The error that a study cannot go from its stage to that one."""
 
     def __init__(self, at: str, to: str) -> None:
@@ -77,8 +77,8 @@ def move(study: Study, to: Stage, who: Actor, *, reason: str = "") -> bool:
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     if fresh.stage == to:
         return False
-    if to not in WAYS[Stage(fresh.stage)]:
-        raise NoWay(fresh.stage, to)
+    if to not in NEXT_STAGES[Stage(fresh.stage)]:
+        raise StageUnreachable(fresh.stage, to)
     if to == Stage.OPEN:
         prepare_opening(fresh, who, reason)
     if fresh.stage == Stage.PAUSED:
@@ -95,15 +95,15 @@ def prepare_opening(study: Study, who: Actor, reason: str) -> None:
     if study.stage == Stage.REHEARSAL:
         if missing := find_missing(study):
             raise NotReady(missing)
-        fix(study.current())
+        freeze_version(study.current())
     elif has_opened_results(study):
         if not reason.strip():
             raise ReasonNeeded(study.key)
         unblind(study, who.user, name=who.name, when=Unblinding.When.REOPENED, reason=reason)
 
 
-def fix(protocol: Protocol) -> None:
-    """Keep since when a version is fixed, and its hash at that time."""
+def freeze_version(protocol: Protocol) -> None:
+    """Store when a version was frozen, and its hash at that time."""
     protocol.opened_at, protocol.opened_hash = timezone.now(), protocol.hash()
     protocol.save(update_fields=["opened_at", "opened_hash"])
 

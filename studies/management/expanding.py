@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from dialogue.jobs import store
-from dialogue.jobs.store import Planned, Wanted
+from dialogue.jobs.store import PlannedJob, WantedItem
 from dialogue.languages import CODES
 from dialogue.models import JobItem
 from dialogue.seekers.profile_draw import VARIED
@@ -128,20 +128,20 @@ class ExpandingCommand(JobCommand):
         for reason, number in seeds.left_out.items():
             self.say(f"Left out as seeds: {number} {one_or_more(number, 'profile', 'profiles')} {reasons[reason]}.")
 
-    def undone(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+    def undone(self, wanted: Sequence[WantedItem]) -> list[WantedItem]:
         """Return those that no job has done."""
         known = store.known_items(wanted)
         done = {place for place, item in known.items() if item.state == JobItem.State.DONE}
         return [one for one in wanted if one.place not in done]
 
-    def say_expansion_estimate(self, expansion: Expansion, left: Sequence[Wanted]) -> dict[str, Any]:
+    def say_expansion_estimate(self, expansion: Expansion, left: Sequence[WantedItem]) -> dict[str, Any]:
         for one in left:
             self.say(f"{one.payload['id']}: {describe_draw(one)}")
         told = self.say_estimate(estimate_expansion(expansion, left))
         drawn = [{"id": one.payload["id"], "seed": one.payload["seed"], **one.payload["drawn"]} for one in left]
         return {**told, "seeds": len(expansion.seeds.profiles), "drawn": drawn}
 
-    def summarize_expansion(self, planned: Planned, seeds: Seeds) -> dict[str, Any]:
+    def summarize_expansion(self, planned: PlannedJob, seeds: Seeds) -> dict[str, Any]:
         summary = self.job_summary(planned.job, KIND, planned=planned.items)
         done = planned.job.items.filter(role=KIND, state=JobItem.State.DONE).order_by("pk")
         refused = [
@@ -176,7 +176,7 @@ class ExpandingCommand(JobCommand):
             self.say(f"Cost: {summary['cost']:g} {self.prices().currency}")
 
 
-def describe_draw(one: Wanted) -> str:
+def describe_draw(one: WantedItem) -> str:
     """Return who a further profile is of, in one line."""
     drawn = one.payload["drawn"]
     person = drawn["demographics"]

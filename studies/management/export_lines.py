@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from studies.data.exports.columns import Filter
+from studies.data.exports.destinations import ExportRefused
+from studies.data.exports.export_records import record_export
 from studies.data.exports.lines import Row, refuse_foreign, write_lines
-from studies.data.exports.places import ExportRefused
-from studies.data.exports.records import record_export
 from studies.management.command import Command, Progress
 from studies.models import Study
 from studies.workbench.labels import one_or_more

@@ -19,7 +19,7 @@ from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest_details
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
-from dialogue.jobs.store import Planned
+from dialogue.jobs.store import PlannedJob
 from dialogue.models import Call, Job, JobItem
 from dialogue.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.base import ModelSettings, ProviderError
@@ -150,7 +150,7 @@ class JobCommand(Command):
             if count:
                 self.say(f"{count} {what}.")
 
-    def say_planned(self, planned: Planned, one: str = "item", more: str = "items") -> None:
+    def say_planned(self, planned: PlannedJob, one: str = "item", more: str = "items") -> None:
         waiting = one_or_more(planned.items, f"{one} waits", f"{more} wait")
         self.say(f"Job {planned.job.pk}: {planned.items} {waiting} for a runner.")
 

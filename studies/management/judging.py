@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from dialogue.jobs.store import Planned
+from dialogue.jobs.store import PlannedJob
 from dialogue.judges.judge import AGAIN, REPAIR
 from dialogue.models import Job
 from studies.design.spec import ArmSpec
@@ -23,7 +23,7 @@ class JudgingCommand(JobCommand):
         except ChangedJudgeError as error:
             self.refuse(str(error))
 
-    def report_judgements(self, planned: Planned, work: Work, judge: ArmSpec, *, judgements: int) -> dict[str, Any]:
+    def report_judgements(self, planned: PlannedJob, work: Work, judge: ArmSpec, *, judgements: int) -> dict[str, Any]:
         """Print and return the summary. `judgements`: how many of `work` were planned."""
         done_before = planned.done_before[KIND]
         ended = self.job_summary(planned.job, KIND, planned=judgements - done_before - planned.quarantined)

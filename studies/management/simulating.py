@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from django.core.management.base import CommandParser
 
 from dialogue.jobs import store
-from dialogue.jobs.store import Planned
+from dialogue.jobs.store import PlannedJob
 from dialogue.models import Job, JobItem
 from studies.management.jobs import JobCommand, States, failure_counts, in_brackets
 from studies.simulation.benchmark import Benchmark
-from studies.simulation.choice import MILD, Fitting, Unfit, describe_states
+from studies.simulation.choice import MILD, FittingProfiles, Unfit, describe_states
 from studies.simulation.planning import KIND, REVIEW
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS, Setup
 from studies.workbench.labels import one_or_more
@@ -54,7 +54,7 @@ class SimulatingCommand(JobCommand):
         except Unfit as error:
             self.refuse(str(error))
 
-    def say_left_out(self, found: Fitting) -> None:
+    def say_left_out(self, found: FittingProfiles) -> None:
         if found.others:
             are = one_or_more(found.others, "profile is", "profiles are")
             self.say(f"Left out: {found.others} {are} in a language that the study does not have.")
@@ -63,17 +63,17 @@ class SimulatingCommand(JobCommand):
         if found.mild:
             self.say(f"Profiles too mild for the worst case, left out: {', '.join(found.mild)}. {MILD}")
 
-    def plan_setup(self, run: Benchmark, setup: Setup, **terms: Any) -> Planned:
+    def plan_setup(self, run: Benchmark, setup: Setup, **terms: Any) -> PlannedJob:
         planned = run.plan(setup, **terms)
         self.set_aside = run.let_count(setup)
-        if others := run.to_give_way(setup):
+        if others := run.count_displaced(setup):
             self.say(
                 "Earlier conversations of the same arms and profiles, with other prompts, models or another maximum of "
                 f"turns: {others}. Each counts until the new conversation that replaces it is finished."
             )
         return planned
 
-    def report_conversations(self, planned: Planned) -> dict[str, Any]:
+    def report_conversations(self, planned: PlannedJob) -> dict[str, Any]:
         conversations = self.job_summary(planned.job, KIND, planned=len(self.items_of_role(planned.job, KIND)))
         results = planned.job.items.filter(role__in=(KIND, REVIEW)).values_list("result", flat=True)
         ends = self.end_reasons(planned.job)

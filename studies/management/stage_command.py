@@ -31,8 +31,8 @@ class StageCommand(Base):
         except stages.NotReady as missing:
             lines = "".join(f"\n- {each.text}\n  {each.advice}" for each in missing.missing)
             self.refuse(f"{study} cannot be opened yet. Missing:{lines}")
-        except stages.NoWay as no_way:
-            ways = ", ".join(stages.WAYS[no_way.at])
+        except stages.StageUnreachable as no_way:
+            ways = ", ".join(stages.NEXT_STAGES[no_way.at])
             self.refuse(f"{study} is in the stage {no_way.at}, from which it can only go to: {ways}.")
         except stages.ReasonNeeded:
             self.refuse(

@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.languages import get_code
 from studies.design.serialisation import protocol_hash, spec_from_json
 from studies.design.spec import INTERVIEW, KEEP_DECLINED_DAYS, MANUAL, ArmSpec, StudySpec
@@ -212,5 +212,5 @@ class Judge(ModelRow):
 
 
 # Each page of a person reads its study's design.
-ARMS_IN_USE = Compiled(Arm, lambda: Arm.objects.filter(protocol=0, paused=False))
-JUDGES = Compiled(Judge, lambda: Judge.objects.filter(protocol=0))
+ARMS_IN_USE = CompiledQuery(Arm, lambda: Arm.objects.filter(protocol=0, paused=False))
+JUDGES = CompiledQuery(Judge, lambda: Judge.objects.filter(protocol=0))

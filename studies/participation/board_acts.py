@@ -132,7 +132,7 @@ def resume_person(person: Participation, *, by: AbstractBaseUser, reason: str) -
     if not fresh.is_paused():
         return False
     Participation.objects.filter(pk=person.pk).update(paused_at=None)
-    timeouts.await_from_now(fresh)
+    timeouts.restart_timeout(fresh)
     for key in open_conversations(fresh):
         chat.unsuspend(key)
     record(person.study, Kind.PERSON_RESUMED, by=by, reason=reason, participation=person)

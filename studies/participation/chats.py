@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from dialogue import chat
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, Status, TurnState
 from dialogue.providers.base import copy_settings
@@ -21,7 +21,7 @@ from studies.setup.cards import give_card
 log = logging.getLogger(__name__)
 
 
-RUN = Compiled(
+RUN = CompiledQuery(
     ArmRun, lambda: ArmRun.objects.select_related("conversation").filter(participation=0, position=0).order_by()
 )
 

@@ -67,7 +67,7 @@ def default_data(study: Study) -> str:
 
 
 @dataclass(frozen=True)
-class Others:
+class OtherCounts:
     """Counts of everything in a study but its people and their conversations."""
 
     reviewers: int
@@ -79,10 +79,10 @@ class Others:
         return any(vars(self).values())
 
 
-def others(study: Study) -> Others:
+def count_others(study: Study) -> OtherCounts:
     real = study.participations.real()
     kinds = dict(study.runs.real().values_list("conversation__seeker_kind").annotate(Count("pk")))
-    return Others(
+    return OtherCounts(
         reviewers=real.count() - study.participations.people().count(),
         test_people=study.participations.test_data().count(),
         simulated=kinds.get(SeekerKind.SIMULATED, 0),
@@ -90,13 +90,13 @@ def others(study: Study) -> Others:
     )
 
 
-def by_status(study: Study, *, test: str = "") -> list[StatusCount]:
+def count_by_status(study: Study, *, test: str = "") -> list[StatusCount]:
     people = filter_by_test(study.participations.all(), test)
     found = dict(people.values_list("status").annotate(Count("pk")))
     return [StatusCount(status.value, status_label(status), found.get(status, 0)) for status in Status]
 
 
-def by_step(study: Study, *, test: str = "") -> list[StepCount]:
+def count_by_step(study: Study, *, test: str = "") -> list[StepCount]:
     """Count the people at each step who are under way, in the order of the steps."""
     people = filter_by_test(study.participations.under_way(), test).exclude(plan=[])
     here: Counter[str] = Counter()
@@ -109,7 +109,7 @@ def by_step(study: Study, *, test: str = "") -> list[StepCount]:
     return [StepCount(step.key, describe(step), here[step.key]) for _position, step in ordered]
 
 
-def by_arm(study: Study, *, test: str = "") -> list[ArmCount]:
+def count_by_arm(study: Study, *, test: str = "") -> list[ArmCount]:
     """Return a row for each arm of the present version, and for each earlier one that has conversations."""
     found = {
         row["arm"]: ArmCount(**row) for row in runs_by_arm(filter_by_test(ArmRun.objects.filter(study=study), test))
@@ -134,7 +134,7 @@ def runs_by_arm(runs: QuerySet) -> QuerySet:
 
 
 @dataclass(frozen=True)
-class Stuck:
+class WaitingCounts:
     """Counts of what waits for a researcher or for a model."""
 
     held: int
@@ -149,12 +149,12 @@ class Stuck:
         return any(vars(self).values())
 
 
-def stuck(study: Study, *, test: str = "") -> Stuck:
+def count_waiting(study: Study, *, test: str = "") -> WaitingCounts:
     """Count what waits. Alarms that could not be sent count for everyone: the next one may be a person\'s."""
     people, runs = filter_by_test(study.participations.all(), test), filter_by_test(study.runs.all(), test)
     turns = Turn.objects.filter(conversation__run__in=runs).exclude(conversation__status=ConversationStatus.CLOSED)
     long_ago = timezone.now() - OVERDUE
-    return Stuck(
+    return WaitingCounts(
         held=people.filter(status=Status.HELD).count(),
         in_review=people.filter(status=Status.IN_REVIEW).count(),
         failed_turns=turns.filter(state=TurnState.FAILED).count(),
@@ -163,11 +163,11 @@ def stuck(study: Study, *, test: str = "") -> Stuck:
         unsent_alarms=study.alarms.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
         .exclude(error="")
         .count(),
-        without_arms=without_arms(study),
+        without_arms=count_without_arms(study),
     )
 
 
-def without_arms(study: Study) -> int:
+def count_without_arms(study: Study) -> int:
     """Count the people, also test people, who wait because there are no arms for them or their next arm is gone."""
     known = {
         (protocol, arm) for protocol, arm in Arm.objects.filter(protocol__study=study).values_list("protocol", "key")

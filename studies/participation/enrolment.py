@@ -8,7 +8,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import transaction
 from django.utils import timezone
 
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from studies.allocation.drawing import draw_arms, lock, warm_up
 from studies.allocation.places import has_place, places_of
 from studies.design.plan import expand, plan_for, steps_for
@@ -59,7 +59,7 @@ def bind_session(session: SessionBase, participation: Participation) -> None:
     session[SESSION_KEY], session[LINK_KEY] = participation.pk, participation.token_hash
 
 
-PERSON = Compiled(
+PERSON = CompiledQuery(
     Participation, lambda: Participation.objects.select_related("study", "protocol").filter(pk=0).order_by()
 )
 

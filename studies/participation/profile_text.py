@@ -1,6 +1,6 @@
 """A person's profile in words for a supporter or a judge: their own answers, no name."""
 
-from dialogue.judges.fields import BIG_FIVE, CONCERN, DEMOGRAPHICS, PERSONALITY, Line, text_of
+from dialogue.judges.fields import BIG_FIVE, CONCERN, DEMOGRAPHICS, PERSONALITY, ProfileLine, text_of
 from studies.instruments.definitions import Item
 from studies.instruments.loading import load
 from studies.instruments.scoring import score
@@ -21,7 +21,7 @@ def profile_text(participation: Participation) -> str:
     return text_of(profile_lines(participation))
 
 
-def profile_lines(participation: Participation) -> list[Line]:
+def profile_lines(participation: Participation) -> list[ProfileLine]:
     """Return the lines of `profile_text`, each with its field."""
     language = participation.language
     given = {
@@ -31,14 +31,14 @@ def profile_lines(participation: Participation) -> list[Line]:
         )
     }
     lines = [
-        Line(
+        ProfileLine(
             FIELD_OF.get(item.key, ""),
             f"{(item.label or item.text)[language]}: {answer_in_words(item, given[item.key], language)}",
         )
         for item in load("profile").items
         if item.key in given and item.key not in LEFT_OUT
     ]
-    return [*lines, *(Line(BIG_FIVE, text) for text in big_five_lines(participation))]
+    return [*lines, *(ProfileLine(BIG_FIVE, text) for text in big_five_lines(participation))]
 
 
 def answer_in_words(item: Item, answer: Answer, language: str) -> str:

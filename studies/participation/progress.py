@@ -12,7 +12,7 @@ from studies.design.plan import Step
 from studies.models import Participation, Receipt, Response
 from studies.models.participation import ALPHABET, Status
 from studies.participation import timeouts
-from studies.participation.step_kinds import KINDS, Stored
+from studies.participation.step_kinds import KINDS, StoredData
 from studies.participation.time_spent import seconds_spent
 from studies.webhooks.events import announce_end
 
@@ -93,7 +93,7 @@ def admit(participation: Participation) -> None:
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.status != Status.IN_REVIEW:
         return
-    timeouts.await_from_now(fresh)
+    timeouts.restart_timeout(fresh)
     set_status(fresh, fresh.status_under_way())
     step = current_step(fresh)
     if step.kind == "selection":
@@ -126,7 +126,7 @@ def missing_parts(participation: Participation) -> list[str]:
     """Return the keys of the steps that did not leave in the database what they should; empty when all is there."""
     runs = {run.position: run for run in participation.runs.select_related("conversation")}
     rows = Response.objects.filter(rater__participation=participation)
-    stored = Stored(participation, runs, frozenset(rows.values_list("instrument", "moment", "run__position")))
+    stored = StoredData(participation, runs, frozenset(rows.values_list("instrument", "moment", "run__position")))
     return [step.key for step in participation.steps() if not KINDS[step.kind].is_stored(step, stored)]
 
 

@@ -11,8 +11,8 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
-from dialogue.compiled import insert_numbered, insert_plain
-from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.compiled_sql import insert_numbered, insert_plain
+from dialogue.input_checks import MOST_TURNS, int_from
 from studies.design.plan import Step
 from studies.instruments.definitions import DECLINED, Questionnaire
 from studies.instruments.forms import COMMENT, AnswerValue, form_for

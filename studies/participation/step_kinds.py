@@ -128,7 +128,7 @@ def work_in_pieces(*, done: int, left: int, minutes: float) -> Work:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredData:
     """The answers and conversations that a person has stored so far.
 
     `responses`: instrument, moment or phase, and the conversation's position.
@@ -170,7 +170,7 @@ class StepKind:
     def work(self, step: Step, way: Way) -> Work:
         return Work(0, self.minutes)
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         """Return whether the person has stored here what they were asked for."""
         place = (step.instrument, step.moment or step.phase, step.run or None)
         return not step.instrument or place in stored.responses

@@ -37,7 +37,7 @@ def time_out_absent(study: Study) -> None:
     if study.is_paused():
         return
     now = timezone.now()
-    due = [person.pk for person in overdue(study, now) if not waits_for_researchers(person)]
+    due = [person.pk for person in get_overdue(study, now) if not waits_for_researchers(person)]
     if due:
         time_out(study, due, now)
 
@@ -51,7 +51,7 @@ def time_out_if_absent(person: Participation) -> None:
         person.refresh_from_db()
 
 
-def overdue(study: Study, now: datetime) -> QuerySet[Participation]:
+def get_overdue(study: Study, now: datetime) -> QuerySet[Participation]:
     limits = study.protocols.values_list("pk", "design__gone_after_days")
     due = [Q(protocol=pk) & absent_since(now - timedelta(days=days)) for pk, days in limits if days]
     if not due:
@@ -68,13 +68,13 @@ def waits_for_researchers(person: Participation) -> bool:
 def time_out(study: Study, due: list[int], now: datetime) -> None:
     """Time out the people whom one statement still finds absent, so that two calls at once end no one twice."""
     list(Participation.objects.select_for_update().filter(pk__in=due).order_by("pk").values_list("pk"))  # no deadlock
-    overdue(study, now).filter(pk__in=due).update(status=Status.TIMED_OUT, ended_at=now)
+    get_overdue(study, now).filter(pk__in=due).update(status=Status.TIMED_OUT, ended_at=now)
     for person in Participation.objects.filter(pk__in=due, status=Status.TIMED_OUT, ended_at=now):
-        close_what_is_open(person)
+        close_open_conversations(person)
         announce_end(person)
 
 
-def close_what_is_open(person: Participation) -> None:
+def close_open_conversations(person: Participation) -> None:
     """Close the person's conversations and keep their data, as when they leave."""
     for run in person.runs.filter(conversation__isnull=False):
         chat.stop(run.conversation_id, EndReason.WITHDRAWN)
@@ -83,8 +83,8 @@ def close_what_is_open(person: Participation) -> None:
     person.save(update_fields=["active_seconds"])
 
 
-def await_from_now(person: Participation) -> None:
-    """Start a person's days anew, because a researcher let them continue."""
+def restart_timeout(person: Participation) -> None:
+    """Restart the timeout of a person whom a researcher let continue."""
     person.awaited_since = timezone.now()
     person.save(update_fields=["awaited_since"])
 
@@ -92,7 +92,7 @@ def await_from_now(person: Participation) -> None:
 # Letting people back
 
 
-def hindrance(person: Participation) -> str:
+def get_readmission_obstacle(person: Participation) -> str:
     """Return why someone who has timed out cannot be let back; empty if they can."""
     spec = person.design()
     if person.order and person.order_index is None and spec.has_block_plan(person.track):
@@ -106,17 +106,17 @@ def hindrance(person: Participation) -> str:
 
 
 @transaction.atomic
-def let_back(person: Participation) -> bool:
+def readmit(person: Participation) -> bool:
     """Let a timed-out person continue where they were, and return whether this was possible.
 
     A conversation with messages stays ended, because it may have been read, judged and exported since.
     """
     fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=person.pk)
-    if fresh.status != Status.TIMED_OUT or hindrance(fresh):
+    if fresh.status != Status.TIMED_OUT or get_readmission_obstacle(fresh):
         return False
     fresh.status, fresh.ended_at, fresh.active_seconds = fresh.status_under_way(), None, 0
     fresh.save(update_fields=["status", "ended_at", "active_seconds"])
-    await_from_now(fresh)
+    restart_timeout(fresh)
     for run in fresh.runs.filter(conversation__isnull=False):
         chat.reopen_unused(run.conversation_id)
     return True

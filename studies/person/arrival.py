@@ -15,7 +15,7 @@ from django.utils import translation
 from django.views.decorators.http import require_http_methods
 
 from dialogue.safety.resources import resources_for
-from studies.care.opening import lacks_drill, may_not_start
+from studies.care.opening_requirements import lacks_drill, may_not_start
 from studies.design.spec import StudySpec
 from studies.models import Participation, Study
 from studies.participation import enrolment, timeouts
@@ -118,7 +118,7 @@ def come_in(request: HttpRequest, person: Participation, *, then: str = "study")
     browser = request.COOKIES.get(BROWSER_COOKIE) or secrets.token_urlsafe(32)
     if not enrolment.bind_link(person, browser):
         return other_browser_page(request, person)
-    let_in(request, person)
+    bind_browser(request, person)
     response = redirect(then)
     if person.design().one_browser:
         set_cookie(response, BROWSER_COOKIE, browser, path="/", seconds=YEAR)
@@ -153,7 +153,7 @@ def person_on_device(study: Study, track: str, token: str) -> Participation | No
     return None if person.is_over() else person
 
 
-def let_in(request: HttpRequest, person: Participation) -> None:
+def bind_browser(request: HttpRequest, person: Participation) -> None:
     if enrolment.person_in_session(request.session) != person:
         rotate_token(request)  # a form that is still open in another tab is the other person's
     enrolment.bind_session(request.session, person)

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.models import RiskEvent
 from studies.care import answers
-from studies.care.meeting import get_meeting
+from studies.care.care_page import get_care_page
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import enrolment
@@ -29,7 +29,7 @@ def care(request: HttpRequest, person: Participation) -> HttpResponse:
         return redirect("study")
     if not answers.is_unsafe(answers.get_event(person)):
         return redirect("help" if person.is_over() else "study")
-    return render(request, "studies/care/care.html", {**page_context(person), "meeting": get_meeting(person)})
+    return render(request, "studies/care/care.html", {**page_context(person), "care_page": get_care_page(person)})
 
 
 @require_POST
@@ -43,7 +43,7 @@ def unsafe(request: HttpRequest) -> HttpResponse:
 
 @accept_once(to_care)
 def take_unsafe(_request: HttpRequest, person: Participation) -> HttpResponse:
-    answers.say_unsafe(person)
+    answers.record_unsafe(person)
     return redirect("study-care")
 
 
@@ -87,7 +87,7 @@ def where(request: HttpRequest, person: Participation) -> HttpResponse:
     event, place = answers.get_event(person), request.POST.get("where", "").strip()
     asked = event is not None and event.safe_answer == SafeAnswer.NO and person.design().safety.ask_where
     if event is not None and asked and place:
-        answers.tell_where(event, place)
+        answers.store_place(event, place)
     return redirect("study-care")
 
 

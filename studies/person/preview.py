@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET
 
 from dialogue.documents import Place
 from studies.builder.document import StudyDocument
-from studies.builder.drafts import Checked, check_draft, folder_of, get_languages
-from studies.builder.frame import read_document, show_draft
+from studies.builder.draft_pages import read_document, show_draft
+from studies.builder.drafts import CheckedDraft, check_draft, folder_of, get_languages
 from studies.design.plan import Step, expand, plan_for
 from studies.design.spec import StudySpec
 from studies.models import Participation, Protocol, StudyDraft
@@ -34,7 +34,7 @@ STAND_IN = {"kind": "scripted", "model": "mirror"}  # for a model that the draft
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownStep:
     """A step in the list: its number in the plan, what it is, and whether it is the one that is shown."""
 
     number: int
@@ -89,12 +89,12 @@ def walk(spec: StudySpec, track: str) -> Sequence[Step]:
     return expand(plan_for(spec, track), spec, [spec.arms[0].key] if spec.arms else [], track=track)
 
 
-def list_steps(steps: Sequence[Step], number: int) -> Iterator[Shown]:
+def list_steps(steps: Sequence[Step], number: int) -> Iterator[ShownStep]:
     for place, step in enumerate(steps):
-        yield Shown(place, str(KINDS[step.kind].label), step.instrument, place == number)
+        yield ShownStep(place, str(KINDS[step.kind].label), step.instrument, place == number)
 
 
-def complete(draft: StudyDraft, checked: Checked) -> StudySpec | None:
+def complete(draft: StudyDraft, checked: CheckedDraft) -> StudySpec | None:
     """Return the draft with a mark in the place of texts that it lacks, and a script for models; None where more is
     wrong than that."""
     document = read_document(draft)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue import chat
-from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import Turn
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import resources_for
@@ -43,8 +43,8 @@ def reply_in_form(request: HttpRequest, person: Participation | None) -> tuple[A
 
 def flag_response(request: HttpRequest) -> HttpResponse:
     meant = reply_in_form(request, participation_for(request))
-    one = flags.standing(meant[0]).filter(turn=meant[1].number).first() if meant else None
-    return JsonResponse({"flag": flags.face_of(one, instrument_language()) if one else None})
+    one = flags.get_standing_flags(meant[0]).filter(turn=meant[1].number).first() if meant else None
+    return JsonResponse({"flag": flags.show_flag(one, instrument_language()) if one else None})
 
 
 @require_POST
@@ -62,7 +62,7 @@ def flag_reply(request: HttpRequest, person: Participation) -> HttpResponse:
     form = flags.form_of(language=instrument_language(), data=request.POST)
     if form.errors:
         return JsonResponse({"error": next(iter(form.errors.values()))[0]}, status=400)
-    flags.flag(run=run, turn=turn, reason=form.cleaned_data["reason"], note=form.cleaned_data["note"])
+    flags.flag_reply(run=run, turn=turn, reason=form.cleaned_data["reason"], note=form.cleaned_data["note"])
     return flag_response(request)
 
 
@@ -106,7 +106,7 @@ def skip_role(person: Participation, run: ArmRun) -> HttpResponse:
 
 
 def say_unsafe(person: Participation, run: ArmRun) -> HttpResponse:
-    answers.say_unsafe(person, run)
+    answers.record_unsafe(person, run)
     return redirect("study")
 
 

@@ -12,13 +12,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
-from studies.care.at_hand import get_lines_at_hand
-from studies.care.meeting import get_letters, get_meeting
+from studies.care.care_page import get_care_page, get_letters
+from studies.care.lines_at_hand import get_lines_at_hand
 from studies.data import erasure
 from studies.design.spec import StudySpec
 from studies.models import Participation, Stage, Study
@@ -30,8 +30,8 @@ from studies.participation.step_kinds import KINDS, Page, Visit
 from studies.participation.submissions import NeedsCorrection, accept_once, keep_draft, place_in
 from studies.person import stops
 from studies.person.broken import help_lines
-from studies.person.face import face_of, hide_models
 from studies.person.outline import outline
+from studies.person.shown_person import hide_models, show_person
 
 
 def participation_for(request: HttpRequest) -> Participation | None:
@@ -164,7 +164,7 @@ def page_context(person: Participation | None) -> dict[str, object]:
     if person is None:
         return {}
     letters = SimpleLazyObject(lambda: get_letters(person))
-    return {"participation": face_of(person), "letters": letters, **study_context(person.design())}
+    return {"participation": show_person(person), "letters": letters, **study_context(person.design())}
 
 
 def study_context(design: StudySpec) -> dict[str, object]:
@@ -230,7 +230,7 @@ def pause(request: HttpRequest, person: Participation) -> HttpResponse:
     event = answers.get_event(person)
     is_safe = event is not None and event.safe_answer == RiskEvent.SafeAnswer.SAFE
     if person.status in (Status.HELD, Status.STOPPED) or (answers.is_unsafe(event) and not is_safe):
-        return render(request, "studies/care/pause.html", {**page_context(person), "meeting": get_meeting(person)})
+        return render(request, "studies/care/pause.html", {**page_context(person), "care_page": get_care_page(person)})
     if person.is_over():
         return redirect("study")
     context = {

@@ -13,7 +13,7 @@ from dialogue.languages import LANGUAGES
 from studies.design.behaviours import behaviours, levels
 from studies.design.card_files import CardSpec, read_card
 from studies.participation.language import instrument_language
-from studies.role_play.card_face import own_labels, person_labels, reaction_labels, trouble_labels
+from studies.role_play.shown_card import own_labels, person_labels, reaction_labels, trouble_labels
 
 BEHAVIOUR = "worst_case_default"
 LISTS = ("P.habits", "P.hobbies", "C.goals", "C.roles.others", "S.layers")

@@ -15,15 +15,15 @@ from studies.models import ArmRun, Flag
 INSTRUMENT = "reply_flags"
 
 
-def standing(run: ArmRun) -> QuerySet[Flag]:
+def get_standing_flags(run: ArmRun) -> QuerySet[Flag]:
     return run.flags.filter(withdrawn_at=None)
 
 
 @transaction.atomic
-def flag(*, run: ArmRun, turn: Turn, reason: str, note: str) -> Flag:
+def flag_reply(*, run: ArmRun, turn: Turn, reason: str, note: str) -> Flag:
     """Mark a reply, in place of how it was marked before. Saying the same again changes nothing."""
     ArmRun.objects.select_for_update().values_list("pk").get(pk=run.pk)
-    known = standing(run).filter(turn=turn.number).first()
+    known = get_standing_flags(run).filter(turn=turn.number).first()
     if known and (known.reason, known.note) == (reason, note):
         return known
     take_back(run=run, turn=turn)
@@ -31,7 +31,7 @@ def flag(*, run: ArmRun, turn: Turn, reason: str, note: str) -> Flag:
 
 
 def take_back(*, run: ArmRun, turn: Turn) -> None:
-    standing(run).filter(turn=turn.number).update(withdrawn_at=timezone.now())
+    get_standing_flags(run).filter(turn=turn.number).update(withdrawn_at=timezone.now())
 
 
 def form_of(*, language: str, data: Mapping[str, str]) -> InstrumentForm:
@@ -49,6 +49,6 @@ def words_of(one: Flag, language: str) -> str:
     return option.text[language] if option else one.reason
 
 
-def face_of(one: Flag, language: str) -> dict[str, object]:
+def show_flag(one: Flag, language: str) -> dict[str, object]:
     """Return a flag as the counsellor's page knows it."""
     return {"turn": one.turn, "reason": one.reason, "words": words_of(one, language), "note": one.note}

@@ -18,9 +18,9 @@ from studies.design.card_files import CardFileError, CardSpec, parse_cards
 from studies.models import Card, Study
 from studies.participation import counts
 from studies.participation.language import CODES, instrument_language
-from studies.role_play.card_face import CardFace, face_of
 from studies.role_play.card_form import BEHAVIOUR, CardForm
-from studies.setup.cards import Stored, store_cards
+from studies.role_play.shown_card import ShownCard, show_card
+from studies.setup.cards import StoredCards, store_cards
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
 
@@ -30,7 +30,7 @@ class CardRow:
     """`intensities` in the order of the five behaviours; `arms` that were met with the card."""
 
     card: Card
-    face: CardFace
+    shown: ShownCard
     condition: str
     intensities: list[int]
     given: int
@@ -72,7 +72,7 @@ def rows_of(study: Study, test: str) -> list[CardRow]:
 def row_of(card: Card, arms: list[str]) -> CardRow:
     intensities = [card.intensities.get(each.key, 0) for each in behaviours()]
     condition = labels.word(labels.CONDITIONS, card.condition())
-    return CardRow(card, face_of(card.as_given()), condition, intensities, len(arms), sorted(set(arms)))
+    return CardRow(card, show_card(card.as_given()), condition, intensities, len(arms), sorted(set(arms)))
 
 
 @require_GET
@@ -82,9 +82,9 @@ def card(request: HttpRequest, study: Study, key: str) -> HttpResponse:
     [row] = [row for row in rows_of(study, "no") if row.card == found]
     language = CODES[found.language]
     with translation.override(language):
-        face = face_of(found.as_given())
+        shown = show_card(found.as_given())
     return show(
-        request, study, "card", {"row": row, "card": face, "card_language": language, "least": least_turns(study)}
+        request, study, "card", {"row": row, "card": shown, "card_language": language, "least": least_turns(study)}
     )
 
 
@@ -155,7 +155,7 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("research-cards", study.key)
 
 
-def import_message(stored: Stored) -> str:
+def import_message(stored: StoredCards) -> str:
     return _("%(added)s cards added, %(changed)s changed, %(unchanged)s unchanged.") % vars(stored)
 
 

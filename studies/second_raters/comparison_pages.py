@@ -67,10 +67,10 @@ class PairPlanForm(PlanForm):
             **{name: self.cleaned_data[name] for name in comparisons.Drawing.__dataclass_fields__}
         )
 
-    def draw(self) -> list[comparisons.Drawn]:
+    def draw(self) -> list[comparisons.DrawnPair]:
         return self.drawing().pairs(self.study)
 
-    def preview(self, drawn: Sequence[comparisons.Drawn]) -> dict[str, Any]:
+    def preview(self, drawn: Sequence[comparisons.DrawnPair]) -> dict[str, Any]:
         return {
             "pairs": len(drawn),
             "verdicts": len(drawn) * self.cleaned_data["each"],

@@ -32,7 +32,7 @@ MINUTES_PER_PAIR = 6.0
 
 
 @dataclass(frozen=True)
-class Said:
+class ShownTurn:
     """One turn as the page shows it. `is_asked`: the reply that is to be compared."""
 
     text: str
@@ -44,7 +44,7 @@ class Said:
 class Side:
     place: str  # first, second
     language: str
-    turns: tuple[Said, ...]
+    turns: tuple[ShownTurn, ...]
 
 
 class Compare(StepKind):
@@ -54,7 +54,7 @@ class Compare(StepKind):
         return work_in_pieces(**vars(comparisons.load_of(way.person)), minutes=MINUTES_PER_PAIR)
 
     def show(self, visit: Visit) -> Page | None:
-        comparison = comparisons.at_hand(visit.participation)
+        comparison = comparisons.next_comparison_for(visit.participation)
         if comparison is None:
             progress.advance(visit.participation, done=visit.step)
             return None
@@ -73,7 +73,7 @@ class Compare(StepKind):
         return Page("studies/steps/pairs.html", context)
 
     def accept(self, visit: Visit) -> bool:
-        comparison = comparisons.resume(rater_for(visit.participation))
+        comparison = comparisons.resume_comparison(rater_for(visit.participation))
         # The field that tells a draft's place among several of one step says here which pair was on the page.
         if comparison is None or visit.request.POST.get("checkpoint") != str(comparison.pk):
             # Judged before, or gone to someone else.
@@ -87,7 +87,7 @@ class Compare(StepKind):
         form = form_of(visit, comparison, data=visit.request.POST)
         if not form.is_valid():
             raise NeedsCorrection
-        comparisons.judge(comparison, form.cleaned_answers())
+        comparisons.store_verdicts(comparison, form.cleaned_answers())
         return True
 
 
@@ -110,17 +110,17 @@ def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iter
         yield Side(place, run.conversation.language, tuple(list_turns(run, turn, names)))
 
 
-def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Said]:
+def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[ShownTurn]:
     """Yield the turns of the whole conversation, or those up to and with the reply that is asked about.
 
     Imports were never looked through for a model's own name, and studies need not hide it from their people: here it
     is always hidden. The opening stands before them.
     """
     if run.conversation.opening:
-        yield Said("", self_identification.mask(run.conversation.opening, names), is_asked=False)
+        yield ShownTurn("", self_identification.mask(run.conversation.opening, names), is_asked=False)
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
     for turn in turns.filter(number__lte=asked) if asked else turns:
-        yield Said(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)
+        yield ShownTurn(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)
 
 
 register("pairs", Compare())

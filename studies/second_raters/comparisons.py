@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
-from studies.design.pairing import Candidate, Contest, Drawn, draw_pairs, name_seekers
+from studies.design.pairing import Candidate, Contest, DrawnPair, draw_pairs, name_seekers
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import PAIRWISE, instrument_ids, load
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
@@ -44,7 +44,7 @@ class Drawing:
     seed: int = 1
     test_data: bool = False
 
-    def pairs(self, study: Study) -> list[Drawn]:
+    def pairs(self, study: Study) -> list[DrawnPair]:
         found = candidates(study, self.between, test_data=self.test_data)
         return draw_pairs(found, replies=self.level == REPLY, count=self.count, seed=self.seed)
 
@@ -157,7 +157,7 @@ def refusal(drawing: Drawing, instrument: str, each: int) -> str:
     return ""
 
 
-def count_meetings(drawn: Iterable[Drawn]) -> list[tuple[Contest, int]]:
+def count_meetings(drawn: Iterable[DrawnPair]) -> list[tuple[Contest, int]]:
     """Return how often every two contestants would meet."""
     return sorted(Counter(pair.contest() for pair in drawn).items())
 
@@ -182,13 +182,13 @@ def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
 # Giving out
 
 
-def at_hand(person: Participation) -> Comparison | None:
-    """Return what this reviewer has begun, else the next pair; None if nothing is left for them."""
+def next_comparison_for(person: Participation) -> Comparison | None:
+    """Return the comparison that a reviewer has begun, else give out the next one; None if none is left."""
     rater = rater_for(person)
-    return resume(rater) or give_out(person, rater)
+    return resume_comparison(rater) or give_out(person, rater)
 
 
-def resume(rater: Rater) -> Comparison | None:
+def resume_comparison(rater: Rater) -> Comparison | None:
     comparison = query_comparisons().filter(rater=rater, done_at=None, declined_at=None).first()
     if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
         # No one has taken it meanwhile, so it is this reviewer's for another day.
@@ -272,7 +272,7 @@ def give_back(comparison: Comparison) -> None:
 
 
 @transaction.atomic
-def judge(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
+def store_verdicts(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
     """Keep what was chosen on the page (first, tie, second) as sides of the pair. False where it was judged before."""
     waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None, declined_at=None)
     if not waiting.update(done_at=timezone.now()):

@@ -13,7 +13,7 @@ DIFFER = 2.0  # points between the highest and the lowest score, from which on r
 
 
 @dataclass(frozen=True)
-class Said:
+class ReviewerScore:
     """The score of one reviewer, and the reason where they gave one. The code is for researchers."""
 
     rater: str
@@ -28,7 +28,7 @@ class Disagreement:
     run: ArmRun
     instrument: str
     item: str
-    said: Sequence[Said]
+    said: Sequence[ReviewerScore]
     decided: Adjudication | None
 
     def spread(self) -> float:
@@ -55,14 +55,14 @@ def disagreements(plan: ReviewPlan) -> list[Disagreement]:
     return sorted(apart, key=lambda one: (-one.spread(), one.run.pk, one.instrument, one.item))
 
 
-def read_first_ratings(plan: ReviewPlan) -> dict[Place, list[Said]]:
+def read_first_ratings(plan: ReviewPlan) -> dict[Place, list[ReviewerScore]]:
     """Return, by item and conversation, the first rating of each reviewer, in the order of their codes."""
-    given: dict[Place, list[Said]] = defaultdict(list)
+    given: dict[Place, list[ReviewerScore]] = defaultdict(list)
     rows = answers_in(plan).filter(response__replicate=1).order_by("response__rater__code", "pk")
     for run, instrument, item, *said in rows.values_list(
         "response__run", "response__instrument", "item", "response__rater__code", "value", "reason"
     ):
-        given[Place(run, instrument, item)].append(Said(*said))
+        given[Place(run, instrument, item)].append(ReviewerScore(*said))
     return given
 
 

@@ -17,7 +17,7 @@ from studies.participation.judge_gap import rating_judges
 from studies.second_raters import review_work, reviews
 from studies.second_raters.disagreements import Disagreement, adjudicate, disagreements
 from studies.second_raters.plan_forms import MOST, Figure, PlanForm, PlanRow, new_plan_page, seed_field
-from studies.second_raters.reviews import Source, Wanted
+from studies.second_raters.reviews import Source, WantedPlan
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
 
@@ -79,7 +79,7 @@ class ReviewPlanForm(PlanForm):
                 self.add_error(FIELDS.get(about, about), text)
         return cleaned
 
-    def get_wanted(self) -> Wanted:
+    def get_wanted(self) -> WantedPlan:
         given = self.cleaned_data
         judge, _space, strategy = given["judge"].partition(" ")
         source = Source(
@@ -90,7 +90,7 @@ class ReviewPlanForm(PlanForm):
             seeker_kinds=tuple(given["seeker_kinds"]),
             is_test=given["is_test"],
         )
-        return Wanted(
+        return WantedPlan(
             name=given["name"],
             instruments=given["instruments"],
             source=source,

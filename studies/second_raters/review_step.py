@@ -20,7 +20,7 @@ from studies.instruments.loading import load
 from studies.instruments.vignettes import Vignette, vignette
 from studies.models import ArmRun, Review
 from studies.participation import progress
-from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register, work_in_pieces
+from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register, work_in_pieces
 from studies.participation.submissions import NeedsCorrection
 from studies.second_raters import reviews
 
@@ -53,7 +53,7 @@ class DeclineForm(forms.Form):
 
 
 @dataclass(frozen=True)
-class Said:
+class ShownTurn:
     """One turn as the page shows it; the reply is empty where none came."""
 
     text: str
@@ -79,11 +79,11 @@ class RateOthers(StepKind):
     def work(self, step: Step, way: Way) -> Work:
         return work_in_pieces(**vars(reviews.load_of(way.person)), minutes=MINUTES_PER_REVIEW)
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         return reviews.all_stored(stored.person)
 
     def show(self, visit: Visit) -> Page:
-        review = reviews.next_for(visit.participation)
+        review = reviews.next_review_for(visit.participation)
         if review is None:
             return nothing_page(visit)
         if review.scores:
@@ -112,7 +112,7 @@ class RateOthers(StepKind):
 
 def leave(visit: Visit) -> None:
     """End the step, only from the page that says that nothing is left, and only while that is true."""
-    if reviews.next_for(visit.participation) is None:
+    if reviews.next_review_for(visit.participation) is None:
         progress.advance(visit.participation, done=visit.step)
 
 
@@ -121,9 +121,11 @@ def rate(visit: Visit, review: Review) -> None:
     if not form.is_valid():
         raise NeedsCorrection
     if review.vignette:
-        reviews.take_vignette(review, form.cleaned_answers())
+        reviews.store_vignette_scores(review, form.cleaned_answers())
     else:
-        reviews.take(review, scale_of(review), form.cleaned_answers(), language=visit.language, seconds=visit.seconds)
+        reviews.store_ratings(
+            review, scale_of(review), form.cleaned_answers(), language=visit.language, seconds=visit.seconds
+        )
 
 
 def give_back(visit: Visit, review: Review) -> None:
@@ -205,19 +207,19 @@ def surroundings(visit: Visit, review: Review) -> dict[str, Any]:
     }
 
 
-def turns_of(visit: Visit, review: Review) -> list[Said]:
+def turns_of(visit: Visit, review: Review) -> list[ShownTurn]:
     if review.vignette:
-        return [Said(*(text[visit.language] for text in turn)) for turn in vignette(review.vignette).turns]
+        return [ShownTurn(*(text[visit.language] for text in turn)) for turn in vignette(review.vignette).turns]
     return list(list_turns(review.item.run, visit.spec.names()))
 
 
-def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
+def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[ShownTurn]:
     """Yield the turns, before them the opening. A model's own name is hidden here also where the seeker saw it, or
     no one ever looked for it."""
     if run.conversation.opening:
-        yield Said("", self_identification.mask(run.conversation.opening, names))
+        yield ShownTurn("", self_identification.mask(run.conversation.opening, names))
     for turn in run.conversation.turns.order_by("number"):
-        yield Said(turn.text, self_identification.mask(turn.reply, names))
+        yield ShownTurn(turn.text, self_identification.mask(turn.reply, names))
 
 
 def differences(one: Vignette, scores: dict[str, float], language: str) -> Iterator[Difference]:

@@ -118,18 +118,18 @@ def minutes_of(reviews: Iterable[Review]) -> list[float]:
     return [(one.done_at - one.given_at).total_seconds() / 60 for one in done]
 
 
-class Calibrated(NamedTuple):
+class CalibratedItem(NamedTuple):
     item: str
     given: float
     known: int
 
 
-def get_calibration(review: Review) -> list[Calibrated]:
+def get_calibration(review: Review) -> list[CalibratedItem]:
     """Return what the reviewer gave a vignette's items, and what is known of them."""
     if not review.vignette:
         return []
     known = vignette(review.vignette).known
-    return [Calibrated(item, given, known[item].score) for item, given in review.scores.items()]
+    return [CalibratedItem(item, given, known[item].score) for item, given in review.scores.items()]
 
 
 def changes(reviewer: int, first: Scores, again: Scores) -> list[float]:

@@ -58,7 +58,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedPlan:
     """A plan as someone asks for it."""
 
     name: str
@@ -76,7 +76,7 @@ def rating_scales() -> list[str]:
     return [name for name in instrument_ids() if is_rating(load(name)) and name not in OF_PARTS]
 
 
-def faults(study: Study, wanted: Wanted) -> dict[str, str]:
+def faults(study: Study, wanted: WantedPlan) -> dict[str, str]:
     """Return what is wrong, by the name of what it is about; empty if the plan can be created."""
     source = wanted.source
     judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy)
@@ -136,14 +136,14 @@ def distances(study: Study, source: Source) -> dict[int, float]:
     return {one.run: abs(one.points) for one in judge_distances.judge_gaps(study, judge)} if judge else {}
 
 
-def places(count: int, wanted: Wanted) -> list[int]:
+def places(count: int, wanted: WantedPlan) -> list[int]:
     """Return how many ratings each of so many conversations needs."""
     several = set(random.Random(wanted.seed).sample(range(count), round(wanted.overlap * count)))
     return [wanted.ratings_each if place in several else 1 for place in range(count)]
 
 
 @transaction.atomic
-def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
+def make_plan(study: Study, wanted: WantedPlan) -> ReviewPlan:
     """Create the plan. Raises NothingToPlan if nothing matches, PlanRefused if the name is taken."""
     runs = draw(study, wanted.source, seed=wanted.seed)
     if not runs:
@@ -180,12 +180,12 @@ def refuse_taken_name(name: str) -> Iterator[None]:
 # Giving out
 
 
-def next_for(reviewer: Participation) -> Review | None:
-    """Return what this reviewer has begun, else the next piece of work, theirs from now on; None if nothing is left."""
+def next_review_for(reviewer: Participation) -> Review | None:
+    """Return the review that a reviewer has begun, else give out the next one; None if none is left."""
     review = get_unfinished(reviewer)
-    if review and (review.is_fresh() or taken_up_again(review)):
+    if review and (review.is_fresh() or renew_review(review)):
         return review
-    return give(reviewer)
+    return give_out(reviewer)
 
 
 def get_unfinished(reviewer: Participation) -> Review | None:
@@ -194,9 +194,9 @@ def get_unfinished(reviewer: Participation) -> Review | None:
 
 
 @transaction.atomic
-def taken_up_again(review: Review) -> bool:
-    """Return whether a review past its time is still theirs, and if so renew it. It is, unless so many others have it
-    that no rating is wanted any more: then it is given back."""
+def renew_review(review: Review) -> bool:
+    """Renew a review that is past its time, and return True. Where the conversation has enough other raters by now,
+    give the review back and return False."""
     ReviewPlan.objects.select_for_update().get(pk=review.plan_id)
     others = Review.objects.filter(counting(), item=review.item, replicate=1).exclude(pk=review.pk)
     if review.item and review.replicate == 1 and others.count() >= review.item.wanted:
@@ -208,7 +208,7 @@ def taken_up_again(review: Review) -> bool:
 
 
 @transaction.atomic
-def give(reviewer: Participation) -> Review | None:
+def give_out(reviewer: Participation) -> Review | None:
     """Give this reviewer the next piece of work; None if there is none. One reviewer and one plan at a time: of two who
     ask at once the second sees what the first one got."""
     Participation.objects.select_for_update().values_list("pk").get(pk=reviewer.pk)
@@ -321,7 +321,7 @@ def instrument_due(review: Review) -> str:
 
 
 @transaction.atomic
-def take(
+def store_ratings(
     review: Review,
     questionnaire: Questionnaire,
     answers: Iterable[AnswerValue],
@@ -348,7 +348,7 @@ def take(
         finish(review)
 
 
-def take_vignette(review: Review, answers: Iterable[AnswerValue]) -> None:
+def store_vignette_scores(review: Review, answers: Iterable[AnswerValue]) -> None:
     """Store the scores of a vignette. It is done when the reviewer has seen how far they were."""
     review.scores = {answer.item: answer.value for answer in answers if answer.value is not None}
     review.save(update_fields=["scores"])

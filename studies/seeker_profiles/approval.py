@@ -16,7 +16,7 @@ from studies.seeker_profiles.checking import State, check_row, profiles_of
 PERSON = "person"  # the rule of a finding that holds a person's reason for refusing
 
 
-class Refused(Exception):
+class DecisionRefused(Exception):
     """The act was refused; the reason is one of the class's names."""
 
     CHANGED = "changed"  # since it was looked at
@@ -56,7 +56,7 @@ def back_to_draft(row: SeekerProfile, *, as_seen: str) -> None:
     """Take a decision back. A profile that the checks refuse stays refused until it is rewritten."""
     found = lock_profile(row, as_seen, *State)
     if is_unfit(found):
-        raise Refused(Refused.UNFIT)
+        raise DecisionRefused(DecisionRefused.UNFIT)
     found.checks = [finding for finding in found.checks if finding["rule"] != PERSON]
     decide(found, State.DRAFT, None)
 
@@ -66,9 +66,9 @@ def rewrite(row: SeekerProfile, profile: Profile, *, as_seen: str) -> None:
     """Replace the content, check it again and put it back to draft."""
     found = lock_profile(row, as_seen, *State)
     if profile.id != found.key:
-        raise Refused(Refused.KEY)
+        raise DecisionRefused(DecisionRefused.KEY)
     if is_played(found):
-        raise Refused(Refused.PLAYED)
+        raise DecisionRefused(DecisionRefused.PLAYED)
     check_row(found, profile, profiles_of(found.study), usual=State.DRAFT)
     decide(found, State(found.state), None)
 
@@ -76,7 +76,7 @@ def rewrite(row: SeekerProfile, profile: Profile, *, as_seen: str) -> None:
 def lock_profile(row: SeekerProfile, as_seen: str, *states: State) -> SeekerProfile:
     found = SeekerProfile.objects.select_for_update(of=("self",)).select_related("made_of", "study").get(pk=row.pk)
     if fingerprint(found) != as_seen or found.state not in states:
-        raise Refused(Refused.CHANGED)
+        raise DecisionRefused(DecisionRefused.CHANGED)
     return found
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from dialogue.jobs.estimate import Estimate, Load, Typical, Typicals, sum_loads
-from dialogue.jobs.store import Wanted
+from dialogue.jobs.store import WantedItem
 from dialogue.models import Call
 from dialogue.prices import estimate_tokens
-from dialogue.seekers.profile_draw import Drawn
+from dialogue.seekers.profile_draw import DrawnPart
 from dialogue.seekers.profile_expansion import expander_messages, validator_messages
 from dialogue.seekers.profile_writer import writer_messages
 from studies.design.spec import ArmSpec
@@ -28,7 +28,7 @@ def estimate_profiles(study: Study, writer: ArmSpec, people: Sequence[Participat
     return Estimate(profiles=len(people), loads=sum_loads(loads), lengths={(PURPOSE, settings.model, ""): length})
 
 
-def estimate_expansion(expansion: Expansion, wanted: Sequence[Wanted]) -> Estimate:
+def estimate_expansion(expansion: Expansion, wanted: Sequence[WantedItem]) -> Estimate:
     """Estimate writing and checking. Each profile is checked, as if it were as long as its seed."""
     own, typicals = get_prompts(expansion.study), Typicals.read().in_ledger
     settings = dict(zip((PURPOSE, Call.Purpose.PROFILE_CHECK), expansion.models.settings().values(), strict=True))
@@ -38,7 +38,7 @@ def estimate_expansion(expansion: Expansion, wanted: Sequence[Wanted]) -> Estima
     }
     loads = []
     for one in wanted:
-        seed, drawn = expansion.seed_of(one), Drawn(**one.payload["drawn"])
+        seed, drawn = expansion.seed_of(one), DrawnPart(**one.payload["drawn"])
         questions = {
             PURPOSE: expander_messages(seed, drawn, own),
             Call.Purpose.PROFILE_CHECK: validator_messages(seed, own),

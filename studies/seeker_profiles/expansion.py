@@ -9,12 +9,12 @@ from random import Random
 from typing import Any
 
 from dialogue.jobs import store
-from dialogue.jobs.store import Planned, Wanted
+from dialogue.jobs.store import PlannedJob, WantedItem
 from dialogue.languages import CODES
 from dialogue.models import JobItem
 from dialogue.providers.base import ModelSettings
 from dialogue.seekers.profile_checks import check_profile, is_refused
-from dialogue.seekers.profile_draw import VARIED, Drawn, Spread
+from dialogue.seekers.profile_draw import VARIED, DrawnPart, Spread
 from dialogue.seekers.profile_expansion import EXPANDER, VALIDATOR
 from dialogue.seekers.profiles import Profile, as_content, from_content, load_profiles
 from studies.design.spec import ArmSpec
@@ -76,7 +76,7 @@ class Expansion:
         languages = sorted({profile.language for profile in self.seeds.profiles})
         return digest([self.study.key, asked, versions, self.seeds.name, languages, self.seed, sorted(self.vary)])
 
-    def list_wanted(self) -> list[Wanted]:
+    def list_wanted(self) -> list[WantedItem]:
         """Return the items. Those that were planned before are as they were; the others are drawn with regard to all
         that the study has and all that is planned."""
         hashed = self.configuration()
@@ -93,7 +93,7 @@ class Expansion:
         ]
         return [one for one in wanted if one.place not in known or self.may_be_made(known[one.place])]
 
-    def seed_of(self, one: Wanted) -> Profile:
+    def seed_of(self, one: WantedItem) -> Profile:
         """Return the seed of an item that is to be planned."""
         if "content" in one.payload:
             return from_content(one.payload["content"])
@@ -104,8 +104,8 @@ class Expansion:
         seeds = {profile.id for profile in self.seeds.profiles}
         return item.state == JobItem.State.DONE or "content" in item.payload or item.payload["seed"] in seeds
 
-    def place(self, number: int, configuration: str) -> Wanted:
-        return Wanted(f"study {self.study.pk}: further profile {number + 1}", KIND, configuration)
+    def place(self, number: int, configuration: str) -> WantedItem:
+        return WantedItem(f"study {self.study.pk}: further profile {number + 1}", KIND, configuration)
 
     def spreads(self, known: Iterable[JobItem]) -> dict[str, Spread]:
         """Return by language how the values are spread over the seeds, the study's profiles and those on the way."""
@@ -116,7 +116,7 @@ class Expansion:
         spreads = {language: Spread(language, profiles.values()) for language in CODES}
         for item in on_the_way.values():
             if not item.result.get("refused"):
-                spreads[item.payload["language"]].add(Drawn(**item.payload["drawn"]))
+                spreads[item.payload["language"]].add(DrawnPart(**item.payload["drawn"]))
         return spreads
 
     def draw(
@@ -171,7 +171,7 @@ def reason_against(person: Participation | None, models: Models) -> str:
     return "" if allowed else "not_sent"
 
 
-def plan_expansion(expansion: Expansion, wanted: Sequence[Wanted], **options: Any) -> Planned:
+def plan_expansion(expansion: Expansion, wanted: Sequence[WantedItem], **options: Any) -> PlannedJob:
     """Plan the job. `options`: budget, attended, retry_quarantined, as `store.plan` takes them."""
     models = {"writer": expansion.models.writer, "validator": expansion.models.validator}
     plan = {

@@ -11,7 +11,7 @@ from dialogue.prompts import Prompts
 from dialogue.providers.base import Message, ProviderError
 from dialogue.providers.registry import model_for
 from dialogue.seekers.profile_checks import SENTENCES, Finding, OwnAnswers, check_profile
-from dialogue.seekers.profile_draw import Drawn
+from dialogue.seekers.profile_draw import DrawnPart
 from dialogue.seekers.profile_expansion import (
     EXPANDER,
     VALIDATOR,
@@ -39,13 +39,13 @@ class Material:
     """A seed, what was drawn, and what the new profile must not resemble. `own`: of the person behind the seed."""
 
     seed: Profile
-    drawn: Drawn
+    drawn: DrawnPart
     others: Sequence[Profile]
     own: OwnAnswers | None
 
 
 @dataclass(frozen=True)
-class Made:
+class ExpansionOutcome:
     """A profile, and why it is not stored: the rule, empty if it is, and a sentence."""
 
     profile: Profile
@@ -91,9 +91,9 @@ class ExpansionHandler:
             return None
         seed = from_content(content)
         own = seed_answers(row) if row and row.made_of else None
-        return Material(seed, Drawn(**item.payload["drawn"]), [*others, seed], own)
+        return Material(seed, DrawnPart(**item.payload["drawn"]), [*others, seed], own)
 
-    async def work(self, item: JobItem, material: Material, caller: Caller) -> Made:
+    async def work(self, item: JobItem, material: Material, caller: Caller) -> ExpansionOutcome:
         written = await self.ask(
             self.question(item, material, EXPANDER),
             caller,
@@ -115,7 +115,7 @@ class ExpansionHandler:
         )
         if isinstance(verdict, UnreadableVerdict):
             raise ProviderError("unparseable", "Whether the profile is consistent cannot be read.")
-        return Made(profile) if verdict.consistent else Made(profile, BY_MODEL, verdict.reason)
+        return ExpansionOutcome(profile) if verdict.consistent else ExpansionOutcome(profile, BY_MODEL, verdict.reason)
 
     def question(self, item: JobItem, material: Material, prompt: str) -> Question:
         """Return the ledger's fields of a call that writes or validates."""
@@ -145,11 +145,11 @@ class ExpansionHandler:
             caller.bind(question), messages, read, why_unread, question.language, self.prompts
         )
 
-    def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, ExpansionOutcome]]) -> list[dict[str, Any]]:
         Study.objects.select_for_update(no_key=True).get(pk=self.study.pk)  # two may not store twins at once
-        return [self.keep_profile(item, one).result() for item, one in made]
+        return [self.keep_profile(item, one).result() for item, one in outcomes]
 
-    def keep_profile(self, item: JobItem, made: Made) -> Made:
+    def keep_profile(self, item: JobItem, made: ExpansionOutcome) -> ExpansionOutcome:
         """Store a profile as a draft, unless it is refused, also as the twin of one that was stored meanwhile."""
         if made.refused or self.study.seeker_profiles.filter(key=made.profile.id).exists():
             return made
@@ -166,5 +166,7 @@ def refusing(findings: Iterable[Finding]) -> Finding | None:
     return next((finding for finding in findings if finding.rule in REFUSING), None)
 
 
-def refused_by(profile: Profile, finding: Finding) -> Made:
-    return Made(profile, finding.rule, SENTENCES[finding.rule] % {"where": finding.where, "found": finding.found})
+def refused_by(profile: Profile, finding: Finding) -> ExpansionOutcome:
+    return ExpansionOutcome(
+        profile, finding.rule, SENTENCES[finding.rule] % {"where": finding.where, "found": finding.found}
+    )

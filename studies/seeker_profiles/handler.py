@@ -75,8 +75,8 @@ class ProfileHandler:
             raise ProviderError("unparseable", f"The profile cannot be read: {'; '.join(written.faults)}.")
         return written
 
-    def keep(self, made: Sequence[tuple[JobItem, Profile]]) -> list[dict[str, Any]]:
-        return [self.keep_profile(item, profile) for item, profile in made]
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, Profile]]) -> list[dict[str, Any]]:
+        return [self.keep_profile(item, profile) for item, profile in outcomes]
 
     def keep_profile(self, item: JobItem, profile: Profile) -> dict[str, Any]:
         """Store a profile under a key that does not reveal the person. A person has one profile, whatever the number of

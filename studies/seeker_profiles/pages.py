@@ -18,8 +18,8 @@ from dialogue.languages import CODES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
 from studies.design.spec import StudySpec
 from studies.models import SeekerProfile, Study
-from studies.seeker_profiles import approval, profile_face
-from studies.seeker_profiles.approval import Refused
+from studies.seeker_profiles import approval, shown_profile
+from studies.seeker_profiles.approval import DecisionRefused
 from studies.seeker_profiles.checking import EXPANDED, State
 from studies.seeker_profiles.expansion import ALL, MOST_PROFILES
 from studies.seeker_profiles.handler import ANSWERS
@@ -43,12 +43,14 @@ STATES: dict[str, Promise] = {
     State.REFUSED: gettext_lazy("refused"),
 }
 WHY_NOT: dict[str, Promise] = {
-    Refused.CHANGED: gettext_lazy("Someone changed this profile after you opened it. This is the current version."),
-    Refused.UNFIT: gettext_lazy("This profile does not pass the checks. Change its text first."),
-    Refused.PLAYED: gettext_lazy(
+    DecisionRefused.CHANGED: gettext_lazy(
+        "Someone changed this profile after you opened it. This is the current version."
+    ),
+    DecisionRefused.UNFIT: gettext_lazy("This profile does not pass the checks. Change its text first."),
+    DecisionRefused.PLAYED: gettext_lazy(
         "Conversations already use this profile, so its text cannot change. Import the changed profile under a new id."
     ),
-    Refused.KEY: gettext_lazy("profile.id: cannot be changed."),
+    DecisionRefused.KEY: gettext_lazy("profile.id: cannot be changed."),
 }
 
 
@@ -106,9 +108,9 @@ class Row:
 
 def row_of(profile: SeekerProfile) -> Row:
     state = State(profile.state)
-    found = len(profile_face.finding_sentences(profile))
+    found = len(shown_profile.finding_sentences(profile))
     unfit = approval.is_unfit(profile)
-    return Row(profile, profile_face.who(profile), STATES[state], SHAPES[state], found, unfit)
+    return Row(profile, shown_profile.who(profile), STATES[state], SHAPES[state], found, unfit)
 
 
 def columns() -> list[Column]:
@@ -256,10 +258,10 @@ def profile_page(
         "row": row_of(row),
         "profile": row,
         "seen": approval.fingerprint(row),
-        "groups": profile_face.groups(row),
-        "findings": profile_face.finding_sentences(row),
-        "reason": profile_face.reason_of(row),
-        "answered": profile_face.source_answers(row.made_of) if row.made_of else [],
+        "groups": shown_profile.groups(row),
+        "findings": shown_profile.finding_sentences(row),
+        "reason": shown_profile.reason_of(row),
+        "answered": shown_profile.source_answers(row.made_of) if row.made_of else [],
         "reason_form": reason_form or ReasonForm(),
         "played": approval.is_played(row),
         "text": text or json.dumps(row.content, ensure_ascii=False, indent=2),
@@ -305,7 +307,7 @@ def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
         approval.rewrite(row, parse_profile(text), as_seen=request.POST.get("seen", ""))
     except ProfilesRefused as refused:
         return profile_page(request, study, row, text=text, faults=tuple(map(str, refused.faults)), status=400)
-    except Refused as refused:
+    except DecisionRefused as refused:
         return profile_page(request, study, row, text=text, faults=(str(WHY_NOT[str(refused)]),), status=400)
     messages.success(request, _("Saved and checked again. The profile waits for a decision."))
     return redirect("research-profile", study.key, row.key)
@@ -317,7 +319,7 @@ ACTS = {"approve": approve, "refuse": refuse, "draft": draft, "rewrite": rewrite
 def perform(request: HttpRequest, row: SeekerProfile, act: Any, said: str) -> HttpResponse:
     try:
         act()
-    except Refused as refused:
+    except DecisionRefused as refused:
         messages.error(request, WHY_NOT[str(refused)])
     else:
         messages.success(request, said % {"key": row.key})

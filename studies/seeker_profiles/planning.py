@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from dialogue.jobs import store
-from dialogue.jobs.store import Planned, Wanted
+from dialogue.jobs.store import PlannedJob, WantedItem
 from dialogue.languages import CODES
 from dialogue.models import Call, JobItem
 from dialogue.prompts import Prompts
@@ -100,11 +100,13 @@ def latest_consent(person: Participation) -> Consent | None:
 
 def plan_profiles(
     study: Study, writer: ArmSpec, people: Sequence[Participation], *, include_tests: bool, **options: Any
-) -> Planned:
+) -> PlannedJob:
     """Plan the job. `options`: budget, attended, retry_quarantined, as `store.plan` takes them."""
     hashed = configuration(study, writer)
     wanted = [
-        Wanted(subject=f"person {person.pk}", role=KIND, configuration=hashed, payload={"participation": person.code})
+        WantedItem(
+            subject=f"person {person.pk}", role=KIND, configuration=hashed, payload={"participation": person.code}
+        )
         for person in people
     ]
     named = {name: to_plain(getattr(writer, name)) for name in ArmSpec.__dataclass_fields__}

@@ -13,7 +13,7 @@ from studies.models import ArmRun, Card, Participation, RolePlay, Study
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredCards:
     """The numbers of stored cards. `kept` are those that differ from what came and were left as they are."""
 
     added: int = 0
@@ -23,10 +23,10 @@ class Stored:
 
 
 @transaction.atomic
-def store_cards(*, study: Study, cards: Iterable[CardSpec], change: bool = True) -> Stored:
+def store_cards(*, study: Study, cards: Iterable[CardSpec], change: bool = True) -> StoredCards:
     """Store cards. What was given out already stays as it was: each run has a copy."""
     known = {card.key: card for card in study.cards.select_for_update()}
-    stored = Stored()
+    stored = StoredCards()
     for card in cards:
         outcome = _store(study, known.get(card.key), card, change)
         stored = replace(stored, **{outcome: getattr(stored, outcome) + 1})
@@ -46,7 +46,7 @@ def _store(study: Study, row: Card | None, card: CardSpec, change: bool) -> str:
     return "changed"
 
 
-def store_cards_of(*, study: Study, spec: StudySpec, folder: Path | None) -> Stored:
+def store_cards_of(*, study: Study, spec: StudySpec, folder: Path | None) -> StoredCards:
     """Store the cards that the study file names and that are not there yet. What was changed on the workbench is
     kept."""
     folders = [folder, INSTRUMENTS] if folder else [INSTRUMENTS]

@@ -7,13 +7,13 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
-from dialogue.identifying import has_name
+from dialogue.identifiers import has_name
 from dialogue.judges.makers import known_names
 from studies.design.serialisation import spec_to_json
 from studies.design.spec import StudySpec
 from studies.models import Amendment, Arm, Judge, Protocol, Stage, Study
 from studies.models.study import DEMO
-from studies.setup.cards import Stored, store_cards_of
+from studies.setup.cards import StoredCards, store_cards_of
 
 
 class AmendmentNeeded(Exception):
@@ -29,7 +29,7 @@ class NamesModels(Exception):
 
 
 @dataclass(frozen=True)
-class Explained:
+class AmendmentReason:
     """Why a design changes after people could begin, and who says so. `asks_again`: people under way, for consent."""
 
     reason: str
@@ -39,21 +39,21 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedStudy:
     protocol: Protocol
     outcome: Literal["created", "unchanged", "changed", "new version", "amended"]
-    cards: Stored = field(default_factory=Stored)
+    cards: StoredCards = field(default_factory=StoredCards)
 
 
 @transaction.atomic
-def load_spec(spec: StudySpec, *, folder: Path | None = None, explained: Explained | None = None) -> Loaded:
+def load_spec(spec: StudySpec, *, folder: Path | None = None, amendment: AmendmentReason | None = None) -> LoadedStudy:
     """Store the study, with its role cards from files in `folder` or among the instruments. Raise AmendmentNeeded and
     NamesModels."""
-    loaded = load_design(spec, explained)
+    loaded = load_design(spec, amendment)
     return replace(loaded, cards=store_cards_of(study=loaded.protocol.study, spec=spec, folder=folder))
 
 
-def load_design(spec: StudySpec, explained: Explained | None) -> Loaded:
+def load_design(spec: StudySpec, amendment: AmendmentReason | None) -> LoadedStudy:
     """Store a design. People under way keep their version; a new one is made for those to come."""
     study, created = Study.objects.select_for_update().get_or_create(
         key=spec.key, defaults={"stage": Stage.OPEN if spec.key == DEMO else Stage.REHEARSAL}
@@ -61,18 +61,18 @@ def load_design(spec: StudySpec, explained: Explained | None) -> Loaded:
     current = study.current()
     outcome = "created" if created or current is None else foresee_change(study, current, spec)
     if outcome == "unchanged":
-        return Loaded(current, outcome)
-    if outcome == "amended" and explained is None:
+        return LoadedStudy(current, outcome)
+    if outcome == "amended" and amendment is None:
         raise AmendmentNeeded(study.key)
-    if outcome == "amended" and explained and explained.asks_again:
-        refuse_names(explained.reason, current.full_spec(), spec)
+    if outcome == "amended" and amendment and amendment.asks_again:
+        refuse_names(amendment.reason, current.full_spec(), spec)
     if outcome == "changed":
         current.created_at = timezone.now()  # since when it says this: nothing in it was declared before
-        return Loaded(write(current, spec), outcome)
+        return LoadedStudy(write(current, spec), outcome)
     protocol = write(Protocol(study=study, version=current.version + 1 if current else 1), spec)
     if outcome == "amended":
-        amend(protocol, explained)
-    return Loaded(protocol, outcome)
+        amend(protocol, amendment)
+    return LoadedStudy(protocol, outcome)
 
 
 def refuse_names(reason: str, *specs: StudySpec) -> None:
@@ -95,10 +95,10 @@ def foresee_change(
     return "amended" if study.was_opened() else "new version"
 
 
-def amend(protocol: Protocol, explained: Explained) -> None:
+def amend(protocol: Protocol, amendment: AmendmentReason) -> None:
     """Store why this version is not the one that was opened. It is fixed from the start."""
     number = Amendment.objects.filter(protocol__study=protocol.study).count() + 1
-    Amendment.objects.create(protocol=protocol, number=number, **asdict(explained))
+    Amendment.objects.create(protocol=protocol, number=number, **asdict(amendment))
     protocol.opened_at, protocol.opened_hash = timezone.now(), protocol.hash()
     protocol.save(update_fields=["opened_at", "opened_hash"])
 

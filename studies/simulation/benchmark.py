@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, discard_changes
-from dialogue.jobs.store import Planned, Wanted, known_items
+from dialogue.jobs.store import PlannedJob, WantedItem, known_items
 from dialogue.judges.strategies.standard import Standard
 from dialogue.models import JobItem
 from dialogue.providers.base import ModelSettings
@@ -29,7 +29,7 @@ from studies.judging.settings import Configuration, judge_settings
 from studies.models import Protocol, Study
 from studies.seeker_profiles.selection import keep
 from studies.simulation.choice import (
-    Fitting,
+    FittingProfiles,
     Unfit,
     chosen_arms,
     chosen_judge,
@@ -37,7 +37,7 @@ from studies.simulation.choice import (
     seeker_setup,
     supporter_settings,
 )
-from studies.simulation.counting import let_count, to_give_way
+from studies.simulation.counting import count_displaced, let_count
 from studies.simulation.estimate import simulation_loads, usual_turns
 from studies.simulation.outcomes import CONDITIONS
 from studies.simulation.planning import KIND, items, plan_simulation
@@ -84,7 +84,7 @@ class Benchmark:
         if self.origin:
             keep(self.study, self.profiles, origin=self.origin)
 
-    def plan(self, setup: Setup, **options: Any) -> Planned:
+    def plan(self, setup: Setup, **options: Any) -> PlannedJob:
         return plan_simulation(
             self.protocol,
             setup,
@@ -100,14 +100,14 @@ class Benchmark:
         Returns how many of these no longer count."""
         return let_count(self.study, setup, self.list_wanted(setup))
 
-    def to_give_way(self, setup: Setup) -> int:
+    def count_displaced(self, setup: Setup) -> int:
         """Return how many of other configurations count until those of this setup are held in their places."""
-        return to_give_way(self.study, setup, self.list_wanted(setup))
+        return count_displaced(self.study, setup, self.list_wanted(setup))
 
-    def list_wanted(self, setup: Setup) -> list[Wanted]:
+    def list_wanted(self, setup: Setup) -> list[WantedItem]:
         return list(self.items(setup))[: self.limit]
 
-    def items(self, setup: Setup) -> Iterator[Wanted]:
+    def items(self, setup: Setup) -> Iterator[WantedItem]:
         return items(self.protocol, setup, self.arms, self.profiles, self.replicates)
 
     def get_held_numbers(self) -> set[int]:
@@ -144,7 +144,7 @@ class Wish:
     review: bool = False
     ablations: Sequence[str] = ()
 
-    def of(self, study: Study) -> tuple[Benchmark, Fitting]:
+    def of(self, study: Study) -> tuple[Benchmark, FittingProfiles]:
         """Return the benchmark for this study and the profiles that it can have. Stores nothing. Raises Unfit."""
         protocol = study.current()
         spec = protocol.spec()

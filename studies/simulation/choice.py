@@ -19,7 +19,7 @@ class Unfit(Exception):
     """A choice that does not exist or cannot be asked; the text says what is wrong where, and what to do."""
 
 
-class Fitting(NamedTuple):
+class FittingProfiles(NamedTuple):
     profiles: list[Profile]
     origin: str
     others: int  # that are in languages which the study has not
@@ -53,7 +53,7 @@ def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
     return judges[key]
 
 
-def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: Sequence[Setup]) -> Fitting:
+def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: Sequence[Setup]) -> FittingProfiles:
     """Return the profiles in the study's languages: no one could rate, and few arms could answer, in another. If a
     worst case is asked for, no setup gets those too mild for it, so that each conversation has its twin. Stores
     nothing."""
@@ -72,7 +72,7 @@ def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: S
     if len(mild) == len(fitting):
         raise Unfit(f"None of the profiles can be a worst case: {', '.join(mild)}. {MILD}")
     kept = [profile for profile in fitting if profile.id not in mild]
-    return Fitting(kept, found.origin, len(found.profiles) - len(fitting), found.not_played, mild)
+    return FittingProfiles(kept, found.origin, len(found.profiles) - len(fitting), found.not_played, mild)
 
 
 MILD = (

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from dialogue.jobs.store import Wanted
+from dialogue.jobs.store import WantedItem
 from dialogue.models import JobItem, SeekerFault
 from studies.models import ArmRun, Study
 from studies.participation.exclusions import Verdict, verdict
@@ -31,7 +31,7 @@ def may_count(run: ArmRun) -> bool:
     return verdict(run.decisions.all()) != Verdict.LEAVE_OUT and not any(map(is_grave, faults))
 
 
-def let_count(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
+def let_count(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
     """Let the held conversations of `wanted` count, and those of other configurations in their places no longer. Others
     are those with other prompts, models or turns at most. Where one is still to be held, nothing changes until it is.
     Returns how many no longer count."""
@@ -44,8 +44,8 @@ def let_count(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
     return sum(take_places(study, setup, chosen).values())
 
 
-def to_give_way(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
-    """Return how many of other configurations count until what is wanted in their places is held."""
+def count_displaced(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
+    """Return how many conversations of other configurations stop counting once the wanted ones are held."""
     configurations = configurations_of(wanted)
     in_places = [run for run in query_runs(study, setup) if is_held(run) and place_of(run) in configurations]
     there = {place_of(run) for run in in_places if run.configuration == configurations[place_of(run)]}
@@ -88,7 +88,7 @@ def lock_runs(study: Study, setup: Setup, places: Collection[Place]) -> QuerySet
     return rows.select_for_update(of=("self",), no_key=True)
 
 
-def configurations_of(wanted: Iterable[Wanted]) -> dict[Place, str]:
+def configurations_of(wanted: Iterable[WantedItem]) -> dict[Place, str]:
     return {(one.payload["arm"], one.payload["profile"], one.replicate): one.configuration for one in wanted}
 
 

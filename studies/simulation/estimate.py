@@ -39,7 +39,7 @@ def usual_turns(study: Study, setup: Setup) -> Turns:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedCalls:
     """The calls that a job would make in all, for so many conversations; and the conversations held to find it out."""
 
     loads: list[Load]
@@ -47,7 +47,7 @@ class Tried:
     conversations: set[int]
 
 
-def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
+def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> TriedCalls:
     """Estimate the calls of a job by holding a few of its conversations. Supporters are asked about the same, each at
     its own price. Reviewed is what was held before, and what was tried in the place of what is to come."""
     handler = SimulationHandler(job)
@@ -60,7 +60,7 @@ def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
     loads = [
         load for each in scale_loads(samples, by_arm.total()) for load in split_by_supporter(each, handler, by_arm)
     ]
-    return Tried(loads + review_loads(handler, caller), by_arm.total(), conversations)
+    return TriedCalls(loads + review_loads(handler, caller), by_arm.total(), conversations)
 
 
 def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:

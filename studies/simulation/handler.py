@@ -46,7 +46,7 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Made:
+class SimulationOutcome:
     """The result of one conversation, or of its review, beside itself. `unread`: the review could not be read."""
 
     run: ArmRun
@@ -145,7 +145,7 @@ class SimulationHandler:
 
     # Talking, looking back, and looking for faults
 
-    async def work(self, item: JobItem, material: Material, caller: Caller) -> Made:
+    async def work(self, item: JobItem, material: Material, caller: Caller) -> SimulationOutcome:
         talk = self.simulation(item, material, caller)
         known = await talk.run()
         if item.role == REVIEW:
@@ -153,7 +153,7 @@ class SimulationHandler:
         ratings = await self.ratings(talk, known, self.instruments(material.run, known))
         numbers = [turn.number for turn in known.turns]
         turns = (numbers[0], numbers[-1]) if numbers else None
-        return Made(material.run, ratings, turns, list(self.find_faults(talk, known)))
+        return SimulationOutcome(material.run, ratings, turns, list(self.find_faults(talk, known)))
 
     def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
         assert material.run.conversation_id is not None  # noqa: S101 - made by `opened`
@@ -229,7 +229,7 @@ class SimulationHandler:
         ):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
-    async def ask_review(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> Made:
+    async def ask_review(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> SimulationOutcome:
         """Ask a model for the seeker's faults; it reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
@@ -245,8 +245,8 @@ class SimulationHandler:
             ask, messages, gates.read_review, why_unread, talk.language, self.setup.prompts
         )
         if isinstance(review, Unread):
-            return Made(run, unread=True)
-        return Made(run, faults=[self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review])
+            return SimulationOutcome(run, unread=True)
+        return SimulationOutcome(run, faults=[self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review])
 
     def fault(self, talk: Simulation, fault: gates.Fault, source: SeekerFault.Source) -> SeekerFault:
         return SeekerFault(
@@ -255,14 +255,14 @@ class SimulationHandler:
 
     # Keeping
 
-    def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
-        store_responses(self.rater(), [given for _, one in made for given in self.list_responses(one)])
-        SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
-        held = [one.run for item, one in made if item.role == KIND]
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, SimulationOutcome]]) -> list[dict[str, Any]]:
+        store_responses(self.rater(), [given for _, one in outcomes for given in self.list_responses(one)])
+        SeekerFault.objects.bulk_create((fault for _, one in outcomes for fault in one.faults), ignore_conflicts=True)
+        held = [one.run for item, one in outcomes if item.role == KIND]
         set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
-        spoilt = [one.run.pk for _, one in made if any(map(is_grave, one.faults))]
+        spoilt = [one.run.pk for _, one in outcomes if any(map(is_grave, one.faults))]
         ArmRun.objects.filter(pk__in=spoilt).update(valid=False)
-        return [one.result(set_aside[one.run.pk]) for _, one in made]
+        return [one.result(set_aside[one.run.pk]) for _, one in outcomes]
 
     def rater(self) -> Rater:
         strategy = UserAware.name if self.setup.one_agent else StateAware.name
@@ -271,7 +271,7 @@ class SimulationHandler:
         )
         return rater
 
-    def list_responses(self, one: Made) -> Iterator[GivenResponse]:
+    def list_responses(self, one: SimulationOutcome) -> Iterator[GivenResponse]:
         assert one.run.conversation is not None  # noqa: S101 - made by `opened`
         language = one.run.conversation.language
         standing = self.get_evaluator_text(language)

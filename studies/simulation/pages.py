@@ -27,7 +27,7 @@ from studies.participation.language import instrument_language
 from studies.simulation import charts as charts
 from studies.simulation import estimate_words, progress
 from studies.simulation.benchmark import Estimating, Wish
-from studies.simulation.choice import Fitting, Unfit, refuse_unreachable
+from studies.simulation.choice import FittingProfiles, Unfit, refuse_unreachable
 from studies.simulation.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
 from studies.simulation.progress import Tally
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
@@ -140,7 +140,7 @@ def new_run(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "benchmark_new", {"form": form, **preview(*found, form)})
 
 
-def get_estimate(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
+def get_estimate(study: Study, form: RunForm) -> tuple[Estimate, FittingProfiles] | None:
     """Return the estimate and the profiles that it is of; None if it cannot be had, and the form then says why."""
     try:
         run, fitting = form.wish().of(study)
@@ -161,7 +161,7 @@ def get_estimate(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None
     return estimate, fitting
 
 
-def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, Any]:
+def preview(estimate: Estimate, fitting: FittingProfiles, form: RunForm) -> dict[str, Any]:
     cost, budgets = estimate_words.cost(estimate), budgets_of(form)
     of_evaluator = estimate_words.evaluator_cost(estimate)
     return {
@@ -232,7 +232,7 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("research-benchmark", study.key)
     task = progress.find_series(study, stopped)
     if task and not tasks.running_task(study, task.command):
-        return ask_first(study, task.command, progress.to_go_on(task), back="research-benchmark")
+        return ask_first(study, task.command, progress.get_remaining_arguments(task), back="research-benchmark")
     progress.reopen(study, progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
     messages.success(request, _("The run continues."))
     return redirect("research-benchmark", study.key)
@@ -241,7 +241,7 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
 # How far it is
 
 
-class Failed(NamedTuple):
+class FailureCount(NamedTuple):
     """The number of items that failed for a reason; `detail`: of most of them, empty where there is none to be told."""
 
     reason: str
@@ -254,7 +254,7 @@ class Cell:
     """The conversations of an arm in a condition."""
 
     tally: Tally
-    failed: Sequence[Failed]
+    failed: Sequence[FailureCount]
     url: str
 
 
@@ -280,7 +280,7 @@ def cell(study: Study, arm: str, condition: str, tally: Tally | None) -> Cell | 
     return Cell(tally, reasons(tally), get_list_link(study, arm, condition)) if tally else None
 
 
-def reasons(tally: Tally) -> list[Failed]:
+def reasons(tally: Tally) -> list[FailureCount]:
     words = {
         **labels.CALLS,
         "broken": _("an error in emostudy; see its log"),
@@ -289,7 +289,8 @@ def reasons(tally: Tally) -> list[Failed]:
     numbers = Counter(reason for reason, _detail in tally.failed.elements())
     details = commonest_details(tally.failed)
     return [
-        Failed(labels.word(words, reason), number, details.get(reason, "")) for reason, number in numbers.most_common()
+        FailureCount(labels.word(words, reason), number, details.get(reason, ""))
+        for reason, number in numbers.most_common()
     ]
 
 
@@ -298,7 +299,7 @@ def get_list_link(study: Study, arm: str, condition: str) -> str:
     return f"{reverse('research-conversations', args=[study.key])}?{query}"
 
 
-def judging(study: Study) -> list[tuple[str, Tally, list[Failed]]]:
+def judging(study: Study) -> list[tuple[str, Tally, list[FailureCount]]]:
     return [(title, tally, reasons(tally)) for title, tally in progress.judgements(study).items()]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from dialogue.jobs import store
-from dialogue.jobs.store import Planned, Wanted
+from dialogue.jobs.store import PlannedJob, WantedItem
 from dialogue.seekers.profiles import Profile
 from studies.design.spec import SUPPORTER, ArmSpec, StudySpec
 from studies.judging.settings import digest
@@ -30,7 +30,7 @@ def plan_simulation(
     budget: Decimal | None = None,
     attended: bool = False,
     retry_quarantined: bool = False,
-) -> Planned:
+) -> PlannedJob:
     wanted = list(items(protocol, setup, arms, profiles, replicates))[:limit]
     if setup.review:
         wanted += reviews(wanted)
@@ -49,13 +49,13 @@ def plan_simulation(
 
 def items(
     protocol: Protocol, setup: Setup, arms: Sequence[ArmSpec], profiles: Sequence[Profile], replicates: int
-) -> Iterator[Wanted]:
+) -> Iterator[WantedItem]:
     """Yield the conversations to be held, profile after profile, so that what is there early compares all arms."""
     hashes = configurations(protocol, setup, arms, profiles)
     for replicate in range(1, replicates + 1):
         for profile in profiles:
             for arm in arms:
-                yield Wanted(
+                yield WantedItem(
                     subject=f"study {protocol.study_id}: {arm.key} {profile.id}",
                     role=KIND,
                     configuration=hashes[arm.key, profile.id],
@@ -64,7 +64,7 @@ def items(
                 )
 
 
-def reviews(conversations: Iterable[Wanted]) -> list[Wanted]:
+def reviews(conversations: Iterable[WantedItem]) -> list[WantedItem]:
     """Return a review for each conversation, to be done once that is over. The configuration tells the reviewer's
     prompt and model too."""
     return [replace(one, role=REVIEW, needs=one.place) for one in conversations]

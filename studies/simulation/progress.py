@@ -145,8 +145,8 @@ def spent_since(task: Task) -> Decimal:
     return total or Decimal(0)
 
 
-def to_go_on(task: Task) -> list[str]:
-    """Return the arguments with which the task goes on: what it has spent is not to be spent again."""
+def get_remaining_arguments(task: Task) -> list[str]:
+    """Return the arguments that continue a task, its budget reduced by what it has spent."""
     arguments = list(task.arguments)
     if "--budget" in arguments:
         place = arguments.index("--budget") + 1

@@ -15,7 +15,7 @@ MODULES = (
     "studies.steps.chat",
     "studies.steps.blinding",
     "studies.steps.debrief",
-    "studies.steps.ended",
+    "studies.steps.notices",
     "studies.interviews.step",
     "studies.second_raters.review_step",
     "studies.second_raters.comparison_step",

@@ -24,7 +24,7 @@ from studies.models import ArmRun
 from studies.participation import progress
 from studies.participation.chats import runs_with_a_reply
 from studies.participation.responses import rater_for, store_response
-from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
+from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register
 from studies.participation.submissions import NeedsCorrection
 
 PARTNER = "partner"  # the placeholder of the items that are asked of each partner
@@ -40,7 +40,7 @@ class Blinding(StepKind):
     def work(self, step: Step, way: Way) -> Work:
         return Work(0, MINUTES_PER_GUESS * way.runs)
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         asked = {(step.instrument, step.moment, run.position) for run in runs_with_a_reply(stored.person)}
         return asked <= stored.responses
 
@@ -136,7 +136,7 @@ def item_of(field: str) -> str:
 
 
 def cards(form: InstrumentForm) -> list[list[Row]]:
-    """The rows of each partner together, then those about the page as a whole."""
+    """Return a form's rows in groups: those of each partner, then those about the page as a whole."""
     return [list(rows) for _, rows in groupby(form.rows, key=lambda row: partner_of(row.field.name))]
 
 

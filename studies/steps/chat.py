@@ -7,17 +7,17 @@ from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import lines_for
 from studies.care import answers
-from studies.care.written import find_words, screen_words
+from studies.care.form_words import find_words, screen_words
 from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.models import ArmRun, Participation, RolePlay
 from studies.participation import chats, progress
 from studies.participation.responses import rater_for, store_response, turns_seen
-from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
+from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register
 from studies.participation.submissions import NeedsCorrection
 from studies.role_play import flags
-from studies.role_play.card_face import CardFace, face_of
+from studies.role_play.shown_card import ShownCard, show_card
 from studies.steps.stalled import page_when_stalled
 
 MINUTES_PER_TURN = 0.75
@@ -31,7 +31,7 @@ class Chat(StepKind):
     def work(self, step: Step, way: Way) -> Work:
         return Work(0, MINUTES_PER_TURN * way.spec.chat.min_turns)
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         run = stored.runs.get(step.run)
         return run is not None and run.conversation is not None and bool(run.conversation.end_reason)
 
@@ -158,14 +158,14 @@ def flag_context(run: ArmRun, language: str) -> dict[str, object]:
     """Return what a counsellor may flag of a reply, and what they have flagged."""
     return {
         "flag_items": load(flags.INSTRUMENT).items,
-        "flags": [flags.face_of(one, language) for one in flags.standing(run)],
+        "flags": [flags.show_flag(one, language) for one in flags.get_standing_flags(run)],
     }
 
 
-def card_of(run: ArmRun) -> CardFace | None:
+def card_of(run: ArmRun) -> ShownCard | None:
     """Return the role card as it was when the conversation was opened, with its ticks."""
     role_play = RolePlay.objects.filter(run=run).first()
-    return face_of(role_play.card, role_play.played) if role_play and role_play.card else None
+    return show_card(role_play.card, role_play.played) if role_play and role_play.card else None
 
 
 register("chat", Chat())

@@ -7,7 +7,7 @@ from studies.models.participation import Status
 from studies.participation import progress
 from studies.participation.consent import Form, form_of
 from studies.participation.signing import store_consent
-from studies.participation.step_kinds import Page, StepKind, Stored, Visit, register
+from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, register
 from studies.participation.submissions import NeedsCorrection
 
 
@@ -17,7 +17,7 @@ class AskConsent(StepKind):
     label = gettext_lazy("Consent")
     minutes = 5.0
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         return stored.person.consents.exists()
 
     def show(self, visit: Visit) -> Page:

@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studies.care import answers, written
+from studies.care import answers, form_words
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
@@ -53,10 +53,10 @@ class Answer(StepKind):
             help_lines.insert(visit.participation, after=visit.step)
         moved = progress.advance(visit.participation, done=visit.step)
         if moved and support == "unsafe":
-            answers.say_unsafe(visit.participation, visit.run)
+            answers.record_unsafe(visit.participation, visit.run)
         if moved:
-            words = written.find_words(visit.participation, instrument_of(visit), form.cleaned_answers())
-            visit.shows_danger = written.screen_words(visit.participation, words, visit.run)
+            words = form_words.find_words(visit.participation, instrument_of(visit), form.cleaned_answers())
+            visit.shows_danger = form_words.screen_words(visit.participation, words, visit.run)
 
 
 def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:

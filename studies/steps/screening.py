@@ -2,7 +2,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
-from studies.care.written import find_words, screen_words
+from studies.care.form_words import find_words, screen_words
 from studies.instruments.eligibility import Outcome, outcome
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load

@@ -33,7 +33,7 @@ def send_in_background() -> None:
     """Send what is due in a thread of its own, unless one is at it."""
     global _thread
     with _starting:
-        if (_thread is None or not _thread.is_alive()) and due(timezone.now()).exists():
+        if (_thread is None or not _thread.is_alive()) and get_due(timezone.now()).exists():
             _thread = threading.Thread(target=send_and_close, name="webhooks", daemon=True)
             _thread.start()
 
@@ -48,13 +48,13 @@ def send_and_close() -> None:
         close_old_connections()
 
 
-def due(now: datetime) -> "QuerySet[Delivery]":
+def get_due(now: datetime) -> "QuerySet[Delivery]":
     return Delivery.objects.unsent().filter(due_at__lte=now, webhook__stopped_at=None)
 
 
 def send_due(now: datetime | None = None) -> int:
     """Send what is due; return how many requests a receiver has taken."""
-    waiting = list(due(now or timezone.now()).select_related("webhook__study").order_by("due_at", "pk"))
+    waiting = list(get_due(now or timezone.now()).select_related("webhook__study").order_by("due_at", "pk"))
     taken = 0
     for start in range(0, len(waiting), AT_ONCE):
         claimed = [delivery for delivery in waiting[start : start + AT_ONCE] if claim(delivery)]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, WebSocketRoute, expect
 
-from dialogue import frames
+from dialogue import chat_frames
 from tests.browser.survey import NEXT_FRAME, PROBES
 from tests.browser.test_walk import DESKTOP, PHONE
 from tests.browser.visitor import HurriedVisitor, come_in
@@ -44,14 +44,14 @@ class Line:
         self.route = route
         route.on_message(lambda text: self.received.append(json.loads(text)))
 
-    def push(self, make: Callable[..., frames.Outgoing], **values: Any) -> None:
+    def push(self, make: Callable[..., chat_frames.Outgoing], **values: Any) -> None:
         self.seq += 1
         assert self.route
         self.route.send(make(seq=self.seq, **values).encode())
 
     def acknowledge(self, turn: int) -> None:
         assert self.route
-        self.route.send(frames.Ack(id=self.messages()[-1]["id"], turn=turn).encode())
+        self.route.send(chat_frames.Ack(id=self.messages()[-1]["id"], turn=turn).encode())
 
     def messages(self) -> list[dict[str, Any]]:
         return [frame for frame in self.received if frame["type"] == "message"]
@@ -72,8 +72,8 @@ class Chat:
     def fill(self, turns: int, reply: str = LONG_REPLY) -> None:
         """What was said before."""
         for turn in range(1, turns + 1):
-            self.line.push(frames.StoredMessage, turn=turn, id=f"m{turn}", text=f"What I said in turn {turn}.")
-            self.line.push(frames.StoredReply, turn=turn, text=reply)
+            self.line.push(chat_frames.StoredMessage, turn=turn, id=f"m{turn}", text=f"What I said in turn {turn}.")
+            self.line.push(chat_frames.StoredReply, turn=turn, text=reply)
         expect(self.replies()).to_have_count(turns)
 
     def replies(self) -> Locator:
@@ -91,15 +91,15 @@ class Chat:
 
     def stream(self, turn: int, pieces: list[str]) -> Iterator[None]:
         """Hands back after each piece, when it has been drawn."""
-        self.line.push(frames.StoredMessage, turn=turn, id=f"m{turn}", text="And now?")
+        self.line.push(chat_frames.StoredMessage, turn=turn, id=f"m{turn}", text="And now?")
         at = 0
         for piece in pieces:
-            self.line.push(frames.Chunk, turn=turn, at=at, text=piece)
+            self.line.push(chat_frames.Chunk, turn=turn, at=at, text=piece)
             at += len(piece)
             expect(self.page.locator(".bubble--partner .bubble__text").last).to_have_text("".join(pieces)[:at].strip())
             self.draw()
             yield
-        self.line.push(frames.StoredReply, turn=turn, text="".join(pieces))
+        self.line.push(chat_frames.StoredReply, turn=turn, text="".join(pieces))
         expect(self.replies()).to_have_count(turn)
         self.draw()
         yield
@@ -245,7 +245,7 @@ def test_long_text_wraps(open_chat: Callable[..., Chat], what: str) -> None:
     chat.page.keyboard.insert_text(text)
     chat.page.locator('[data-part="send"]').click()
     chat.line.acknowledge(1)
-    chat.line.push(frames.StoredReply, turn=1, text=text)
+    chat.line.push(chat_frames.StoredReply, turn=1, text=text)
     expect(chat.replies()).to_have_count(1)
     assert chat.page.evaluate("probes.sideways(320)") == []
     assert chat.page.evaluate("probes.cutText(320)") == []
@@ -264,15 +264,15 @@ def test_state_and_time_of_a_message_follow_the_language(
     expect(state).to_have_text(sending)
     chat.line.acknowledge(1)
     expect(state).to_have_text(f"{saved} · {time}")
-    chat.line.push(frames.Chunk, turn=1, at=0, text="Yes")
-    chat.line.push(frames.StoredReply, turn=1, text="Yes.", sent_at="2026-03-01T14:05:00Z")
+    chat.line.push(chat_frames.Chunk, turn=1, at=0, text="Yes")
+    chat.line.push(chat_frames.StoredReply, turn=1, text="Yes.", sent_at="2026-03-01T14:05:00Z")
     expect(chat.page.locator(".bubble--partner[data-seq] .bubble__state")).to_have_text(time)
 
 
 def test_everything_can_be_reached_in_a_very_low_window(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat(**AT_400_PERCENT)
     chat.fill(3)
-    chat.line.push(frames.Help, turn=3, level=2)
+    chat.line.push(chat_frames.Help, turn=3, level=2)
     expect(chat.page.locator('[data-part="help"]')).to_be_visible()
     assert chat.page.evaluate("probes.cutText(320)") == []
     assert chat.page.evaluate("probes.sideways(320)") == []
@@ -281,15 +281,17 @@ def test_everything_can_be_reached_in_a_very_low_window(open_chat: Callable[...,
     assert len(chat.line.messages()) == 1
 
 
-@pytest.mark.parametrize(("part", "make"), [("pause", frames.Pause), ("closed", frames.Closed), ("held", frames.Held)])
+@pytest.mark.parametrize(
+    ("part", "make"), [("pause", chat_frames.Pause), ("closed", chat_frames.Closed), ("held", chat_frames.Held)]
+)
 def test_focus_goes_to_what_takes_the_place_of_the_message_box(
-    open_chat: Callable[..., Chat], part: str, make: type[frames.Outgoing]
+    open_chat: Callable[..., Chat], part: str, make: type[chat_frames.Outgoing]
 ) -> None:
     chat = open_chat()
     chat.fill(2)
     chat.text.click()
     chat.page.keyboard.type("I was just")
-    values = {} if make is frames.Closed else {"turn": 2}
+    values = {} if make is chat_frames.Closed else {"turn": 2}
     chat.line.push(make, **values)
     expect(chat.page.locator(f'[data-part="{part}"]')).to_be_focused()
 
@@ -327,36 +329,36 @@ def test_reply_is_rated_by_keyboard_with_the_answer_that_is_left_standing(
 def test_notice_that_a_reply_is_due_goes_when_it_has_come(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat()
     notice = chat.page.locator('[data-part="notice"]')
-    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
+    chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
     chat.text.fill("And another thing.")
     chat.text.press("Enter")
     expect(notice).to_have_text("You can send this when the reply is complete.")
-    chat.line.push(frames.Chunk, turn=1, at=0, text="Long?")
+    chat.line.push(chat_frames.Chunk, turn=1, at=0, text="Long?")
     expect(notice).to_be_visible()
-    chat.line.push(frames.StoredReply, turn=1, text="Long?")
+    chat.line.push(chat_frames.StoredReply, turn=1, text="Long?")
     expect(notice).to_be_hidden()
     expect(chat.text).to_have_value("And another thing.")
 
 
 def test_notice_goes_when_the_reply_is_known_not_to_come(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat()
-    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
+    chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
     assert chat.line.route
-    chat.line.route.send(frames.Error(code="busy", detail="").encode())
+    chat.line.route.send(chat_frames.Error(code="busy", detail="").encode())
     notice = chat.page.locator('[data-part="notice"]')
     expect(notice).to_have_text("The reply to your last message is still on its way.")
-    chat.line.push(frames.Failed, turn=1)
+    chat.line.push(chat_frames.Failed, turn=1)
     expect(notice).to_be_hidden()
 
 
 def test_notice_about_anything_else_stays_when_a_reply_comes(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat()
-    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
+    chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
     chat.text.fill("x" * 4001)
     chat.text.press("Enter")
     notice = chat.page.locator('[data-part="notice"]')
     expect(notice).to_contain_text("A message can have up to 4000 characters")
-    chat.line.push(frames.StoredReply, turn=1, text="Long?")
+    chat.line.push(chat_frames.StoredReply, turn=1, text="Long?")
     expect(chat.replies()).to_have_count(1)
     expect(notice).to_be_visible()
 
@@ -372,9 +374,9 @@ def test_times_stand_at_what_was_stored_before(
     chat = open_chat(who, timezone_id="UTC")
     today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     told = {"turn": 1, "id": "m1", "text": "It was a long day."}
-    chat.line.push(frames.StoredMessage, **told, sent_at=f"{today}T09:05:00Z")
-    chat.line.push(frames.StoredReply, turn=1, text="Long?", sent_at=f"{today}T09:06:00Z")
-    chat.line.push(frames.StoredMessage, turn=2, id="m2", text="Yes.", sent_at="2026-01-31T09:05:00Z")
+    chat.line.push(chat_frames.StoredMessage, **told, sent_at=f"{today}T09:05:00Z")
+    chat.line.push(chat_frames.StoredReply, turn=1, text="Long?", sent_at=f"{today}T09:06:00Z")
+    chat.line.push(chat_frames.StoredMessage, turn=2, id="m2", text="Yes.", sent_at="2026-01-31T09:05:00Z")
     own_states = chat.page.locator(".bubble--own .bubble__state")
     expect(own_states.first).to_have_text(own)
     expect(chat.page.locator(".bubble--partner .bubble__state").first).to_have_text(of_partner)
@@ -385,10 +387,10 @@ def test_times_stand_at_what_was_stored_before(
 def test_page_does_not_move_on_by_itself_beside_help(open_chat: Callable[..., Chat], settings: dict[str, Any]) -> None:
     chat = open_chat(**settings)
     chat.page.clock.install()
-    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
-    chat.line.push(frames.Help, turn=1, level=2)
-    chat.line.push(frames.StoredReply, turn=1, text="I am here.")
-    chat.line.push(frames.Pause, turn=1, next="/help/")
+    chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
+    chat.line.push(chat_frames.Help, turn=1, level=2)
+    chat.line.push(chat_frames.StoredReply, turn=1, text="I am here.")
+    chat.line.push(chat_frames.Pause, turn=1, next="/help/")
     card, moving = chat.page.locator('[data-part="help"]'), chat.page.locator('[data-part="pause"]')
     expect(moving.locator("[data-go]")).to_be_in_viewport(ratio=1)
     expect(card.locator('a[href="tel:988"]')).to_be_in_viewport(ratio=1)
@@ -406,8 +408,8 @@ def test_end_of_a_conversation_leaves_help_in_sight(open_chat: Callable[..., Cha
     chat = open_chat(**PHONE)
     chat.page.clock.install()
     chat.fill(1)
-    chat.line.push(frames.Help, turn=1, level=3)  # the reply was withheld, and ends the conversation
-    chat.line.push(frames.Closed, next="/help/")
+    chat.line.push(chat_frames.Help, turn=1, level=3)  # the reply was withheld, and ends the conversation
+    chat.line.push(chat_frames.Closed, next="/help/")
     expect(chat.page.locator('[data-part="closed"] [data-go]')).to_be_in_viewport(ratio=1)
     chat.page.clock.fast_forward(60_000)
     expect(chat.page.locator('[data-part="help"] a[href="tel:988"]')).to_be_in_viewport(ratio=1)
@@ -415,18 +417,18 @@ def test_end_of_a_conversation_leaves_help_in_sight(open_chat: Callable[..., Cha
 
 def test_page_still_moves_on_to_the_page_for_danger(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat(**PHONE)
-    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="I want to kill myself")
+    chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="I want to kill myself")
     with chat.page.expect_navigation():
-        chat.line.push(frames.Help, turn=1, level=3)
-        chat.line.push(frames.Held, turn=1, next="/help/")
+        chat.line.push(chat_frames.Help, turn=1, level=3)
+        chat.line.push(chat_frames.Held, turn=1, next="/help/")
     assert chat.page.url.endswith("/help/")
 
 
 @pytest.mark.parametrize("settings", [DESKTOP, PHONE, NARROW], ids=["desktop", "phone", "narrow"])
 def test_card_with_help_has_all_ways(open_chat: Callable[..., Chat], settings: dict[str, Any]) -> None:
     chat = open_chat(**settings)
-    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
-    chat.line.push(frames.Help, turn=1, level=2)
+    chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
+    chat.line.push(chat_frames.Help, turn=1, level=2)
     card = chat.page.locator('[data-part="help"]')
     for name in ("Continue writing", "I do not feel safe", "Stop"):
         expect(card.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)

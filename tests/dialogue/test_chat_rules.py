@@ -169,7 +169,7 @@ def test_conversation_too_long_for_its_partner_ends_and_is_kept():
         ("failed", "too_long"),
     ]
     assert chat.retry(room.pk, owner=ME) is None
-    assert [frame.type for frame in chat.missed_after(room.pk, 0).frames][-1] == "closed"
+    assert [frame.type for frame in chat.get_missed_frames(room.pk, 0).frames][-1] == "closed"
 
 
 def test_first_message_too_long_for_its_partner_is_a_failed_reply():
@@ -223,12 +223,12 @@ def test_resume_tells_exactly_what_was_missed():
     answer(first)
     second = say(room, client_id="b")
     answer(second)
-    every = chat.missed_after(room.pk, 0).frames
+    every = chat.get_missed_frames(room.pk, 0).frames
     assert [frame.type for frame in every] == ["message", "reply", "message", "reply", "closed"]
     numbers = [frame.seq for frame in every]
     assert numbers == sorted(set(numbers))
     for position, number in enumerate(numbers):
-        assert chat.missed_after(room.pk, number).frames == every[position + 1 :]
+        assert chat.get_missed_frames(room.pk, number).frames == every[position + 1 :]
 
 
 def test_resume_tells_when_something_was_sent_to_the_minute_and_no_more():
@@ -239,14 +239,14 @@ def test_resume_tells_when_something_was_sent_to_the_minute_and_no_more():
     Turn.objects.update(created_at=moment, replied_at=moment + timedelta(seconds=1))
     say(room)
     Turn.objects.filter(number=2).update(created_at=None)
-    sent = [json.loads(frame.encode()).get("sent_at") for frame in chat.missed_after(room.pk, 0).frames]
+    sent = [json.loads(frame.encode()).get("sent_at") for frame in chat.get_missed_frames(room.pk, 0).frames]
     assert sent == ["2026-01-31T09:05:00Z", "2026-01-31T09:06:00Z", None]
 
 
 def test_reply_is_the_same_frame_when_it_comes_again():
     room = conversation()
     [live] = answer(say(room))
-    assert chat.missed_after(room.pk, 0).frames[-1] == live
+    assert chat.get_missed_frames(room.pk, 0).frames[-1] == live
     assert live.sent_at
 
 
@@ -270,7 +270,7 @@ def test_partner_goes_on_in_the_language_that_the_person_switches_to():
         "en",
         "Be kind.\n\nProfile:\nAge: 30",
     )
-    assert (taken.assignment.language, taken.assignment.evenness.rate) == ("zh", 20.0)
+    assert (taken.assignment.language, taken.assignment.pacing.rate) == ("zh", 20.0)
     told = [(message.role, message.text) for message in taken.assignment.messages]
     assert told[0] == ("system", "请善待对方。\n\n档案：\n年龄：30")
     assert [role for role, _text in told] == ["system", "user", "assistant", "user"]
@@ -334,14 +334,14 @@ class TestRisk:
     def test_help_is_shown_again_to_one_who_comes_back(self):
         room = conversation()
         shown = say(room, "I wish I was dead").shown
-        assert [frame for frame in chat.missed_after(room.pk, 0).frames if frame.type == "help"] == list(shown)
+        assert [frame for frame in chat.get_missed_frames(room.pk, 0).frames if frame.type == "help"] == list(shown)
         RiskEvent.objects.update(role_answer="role")
-        assert [frame.type for frame in chat.missed_after(room.pk, 0).frames] == ["message"]
+        assert [frame.type for frame in chat.get_missed_frames(room.pk, 0).frames] == ["message"]
 
     def test_held_message_is_told_in_order_to_one_who_comes_back(self):
         room = conversation()
         shown = say(room, "I want to kill myself").shown
-        missed = chat.missed_after(room.pk, 0).frames
+        missed = chat.get_missed_frames(room.pk, 0).frames
         assert [frame.type for frame in missed] == ["message", "help", "held"]
         assert missed[1:] == list(shown)
 
@@ -407,10 +407,10 @@ def test_suspended_conversation_takes_no_message_until_it_goes_on():
         with pytest.raises(ChatRefused) as refusal:
             act()
         assert refusal.value.code == "paused"
-    assert chat.missed_after(room.pk, 0).frames[-1] == told
+    assert chat.get_missed_frames(room.pk, 0).frames[-1] == told
 
     chat.unsuspend(room.pk)
-    assert chat.missed_after(room.pk, told.seq).frames == []
+    assert chat.get_missed_frames(room.pk, told.seq).frames == []
     assert say(room).turn == 2
 
 
@@ -418,7 +418,7 @@ def test_reply_that_is_under_way_comes_before_the_conversation_rests():
     room = conversation()
     taken = say(room)
     assert chat.suspend(room.pk).frames == ()
-    assert [frame.type for frame in chat.missed_after(room.pk, 0).frames] == ["message"]
+    assert [frame.type for frame in chat.get_missed_frames(room.pk, 0).frames] == ["message"]
     shown = answer(taken)
     assert [frame.type for frame in shown] == ["reply", "pause"]
     assert shown[0].seq < shown[1].seq
@@ -432,7 +432,7 @@ def test_reply_that_fails_while_the_conversation_rests_is_asked_again_when_it_go
     assert (told.type, told.by) == ("pause", "team")
     assert chat.retry(room.pk, owner=ME) is None
     chat.unsuspend(room.pk)
-    assert [frame.type for frame in chat.missed_after(room.pk, 0).frames] == ["message", "failed"]
+    assert [frame.type for frame in chat.get_missed_frames(room.pk, 0).frames] == ["message", "failed"]
     assert chat.retry(room.pk, owner=ME) is not None
 
 

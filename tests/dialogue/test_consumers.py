@@ -14,7 +14,7 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import OperationalError, connection
 
-from dialogue import access, chat, frames, pacing, replies
+from dialogue import access, chat, chat_frames, pacing, replies
 from dialogue.consumers import ChatConsumer
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.providers.base import Message, ProviderError, Reply
@@ -450,7 +450,7 @@ async def test_reply_that_another_process_stored_is_told(answers, settings):
     assert outcome
     layer = get_channel_layer()
     event = {"type": "conversation.changed", "owner": "another-process"}
-    await layer.group_send(replies.group(conversation.code), event)
+    await layer.group_send(replies.channel_group(conversation.code), event)
     assert (await until(socket, "reply"))[-1]["text"] == "From afar."
     await socket.disconnect()
 
@@ -547,10 +547,10 @@ async def test_what_a_slow_reader_asks_for_again_and_again_waits_once():
     consumer = ChatConsumer()
     consumer.outgoing = asyncio.Queue()
     for seq in (1, 2):
-        consumer.outgoing.put_nowait(frames.StoredReply(seq=seq, turn=seq, text="Hello."))
-    consumer.outgoing.put_nowait(frames.Ack(id="a", turn=1))
+        consumer.outgoing.put_nowait(chat_frames.StoredReply(seq=seq, turn=seq, text="Hello."))
+    consumer.outgoing.put_nowait(chat_frames.Ack(id="a", turn=1))
     consumer.drop_unsent()
-    assert consumer.outgoing.get_nowait() == frames.Ack(id="a", turn=1)
+    assert consumer.outgoing.get_nowait() == chat_frames.Ack(id="a", turn=1)
     assert consumer.outgoing.empty()
 
 
@@ -608,6 +608,6 @@ async def test_sockets_of_other_processes_read_that_their_conversation_rests(ans
     await until(socket, "reply")
     notice = await database_sync_to_async(chat.suspend)(conversation.pk)
     told = {"type": "conversation.changed", "owner": "another process"}
-    await get_channel_layer().group_send(replies.group(notice.code), told)
+    await get_channel_layer().group_send(replies.channel_group(notice.code), told)
     assert (await until(socket, "pause"))[-1]["by"] == "team"
     await socket.disconnect()

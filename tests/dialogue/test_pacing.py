@@ -9,11 +9,11 @@ from dialogue.pacing import LONGEST_WINDOW, WINDOW, Pace, PacedReply, Pacing, wi
 REPLY = "That sounds hard. What weighs on you most in it? I am listening."
 
 
-def shown_over_time(pieces, evenness, *, until=60.0, window=WINDOW):
+def shown_over_time(pieces, pacing, *, until=60.0, window=WINDOW):
     """(time, text so far) at each moment at which something was shown. `pieces`: (time of arrival, text)."""
-    pace = Pace(evenness, 0.0)
+    pace = Pace(pacing, 0.0)
     pace.window = window
-    showing = PacedReply(evenness, pace)
+    showing = PacedReply(pacing, pace)
     arrivals, now, seen = list(pieces), 0.0, []
     while now < until and (arrivals or showing.waits()):
         while arrivals and arrivals[0][0] <= now:
@@ -84,12 +84,12 @@ def test_text_does_not_burst_after_a_stall():
 
 
 def test_pace_goes_on_over_a_second_attempt():
-    evenness = Pacing(floor=1.0, rate=10.0)
-    pace = Pace(evenness, 0.0)
-    first = PacedReply(evenness, pace)
+    pacing = Pacing(floor=1.0, rate=10.0)
+    pace = Pace(pacing, 0.0)
+    first = PacedReply(pacing, pace)
     first.add("Broken ")
     assert (first.take(0.5), first.take(1.0)) == ("", "B")
-    second = PacedReply(evenness, pace)
+    second = PacedReply(pacing, pace)
     second.add("Whole.")
     assert second.take(1.0) == ""
     assert second.take(1.2) == "W"
@@ -99,11 +99,11 @@ NAMED = "I hear you. I am ChatGPT, made by OpenAI. What weighs on you most?"
 
 
 def test_name_is_on_the_screen_at_no_moment():
-    evenness = Pacing(mask=True)
-    seen = shown_over_time([(0.1 * number, letter) for number, letter in enumerate(NAMED)], evenness)
+    pacing = Pacing(mask=True)
+    seen = shown_over_time([(0.1 * number, letter) for number, letter in enumerate(NAMED)], pacing)
     assert all(later.startswith(earlier) for (_, earlier), (_, later) in pairwise(seen))
     assert not [text for _, text in seen if "chat" in text.lower() or "openai" in text.lower()]
-    assert seen[-1][1] == evenness.visible_text(NAMED)
+    assert seen[-1][1] == pacing.visible_text(NAMED)
     assert seen[-1][1].startswith("I hear you. I am ")
     assert seen[-1][1].endswith(" What weighs on you most?")
 

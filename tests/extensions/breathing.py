@@ -3,7 +3,7 @@
 from studies.design.plan import Step
 from studies.models import Consent
 from studies.participation import progress
-from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
+from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register
 
 NAME = "breathing"
 MINUTES = 90.0
@@ -24,7 +24,7 @@ class Breathing(StepKind):
     def work(self, step: Step, way: Way) -> Work:
         return Work(0, MINUTES)
 
-    def is_stored(self, step: Step, stored: Stored) -> bool:
+    def is_stored(self, step: Step, stored: StoredData) -> bool:
         return Consent.objects.filter(participation=stored.person).exists()
 
 

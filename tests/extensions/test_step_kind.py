@@ -62,7 +62,7 @@ def test_it_says_itself_what_is_missing(study: Study) -> None:
 def test_researchers_read_its_name(study: Study) -> None:
     someone = Person("calm")
     someone.go_to(breathing.NAME)
-    assert "Breathing" in [step.label for step in counts.by_step(study)]
+    assert "Breathing" in [step.label for step in counts.count_by_step(study)]
     desk = Client()
     desk.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
     assert "Breathing" in desk.get("/research/calm/design/").content.decode()

@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from dialogue import consumers, frames, replies
+from dialogue import chat_frames, consumers, replies
 from tests.dialogue.test_consumers import Model, opened, room
 from tests.fuzz.amount import get_amount
 from tests.fuzz.hostile import NODES, VALUES, changed, damaged
@@ -61,8 +61,8 @@ async def send(watch: Watch, socket: Any, frame: str) -> None:
 
 def is_no_json(frame: str) -> bool:
     try:
-        frames.parse(frame)
-    except frames.BadFrame as refusal:
+        chat_frames.parse(frame)
+    except chat_frames.BadFrame as refusal:
         return str(refusal) == NO_JSON
     return False
 

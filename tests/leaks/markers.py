@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import tomlkit
 
-from studies.allocation.rule import Rule, Seen, choose
+from studies.allocation.rule import Rule, SeenOrders, choose
 from tests.server import ROOT
 
 NUMERALS = "甲乙丙丁戊己庚辛壬癸子"
@@ -23,7 +23,7 @@ PACE = {"first_piece_seconds": FLOOR, "characters_per_second": RATE}
 
 def order_of_twins(seed: int) -> tuple[str, ...]:
     """In which the first person of a study of two arms meets them."""
-    return choose(Rule("williams", ("first", "second"), 2, seed), Seen({}), 0).order
+    return choose(Rule("williams", ("first", "second"), 2, seed), SeenOrders({}), 0).order
 
 
 OTHER_SEED = next(seed for seed in count(SEED) if order_of_twins(seed) != order_of_twins(SEED))

@@ -41,7 +41,7 @@ class StageView(StudyView):
         except stages.NotReady as refusal:
             told = {"detail": "Something is missing before it can open.", "missing": [r.text for r in refusal.missing]}
             return Response(told, status=status.HTTP_409_CONFLICT)
-        except stages.NoWay as refusal:
+        except stages.StageUnreachable as refusal:
             raise Conflict(
                 f"The study is in the stage {refusal.at.value} and cannot go to {refusal.to.value}."
             ) from refusal

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from studies.api.views.root import Conflict, RefusalSerializer, StudyView
-from studies.care.opening import get_advice, lacks_drill
+from studies.care.opening_requirements import get_advice, lacks_drill
 from studies.models import Participation, Study
 from studies.models.participation import Status
 from studies.participation import counts
@@ -135,8 +135,8 @@ class Progress(StudyView):
         time_out_absent(study)
         test = request.query_params.get("test", "")
         found = {
-            "statuses": counts.by_status(study, test=test),
-            "steps": counts.by_step(study, test=test),
-            "arms": counts.by_arm(study, test=test),
+            "statuses": counts.count_by_status(study, test=test),
+            "steps": counts.count_by_step(study, test=test),
+            "arms": counts.count_by_arm(study, test=test),
         }
         return Response(ProgressSerializer(found).data)

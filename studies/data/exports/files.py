@@ -24,9 +24,9 @@ from studies.data.exports.codebook import HEADER, build_codebook, questionnaires
 from studies.data.exports.columns import Filter, Table
 from studies.data.exports.designs import FILE as DESIGNS
 from studies.data.exports.designs import describe_design
+from studies.data.exports.destinations import ExportRefused, refuse_other_study, refuse_unusable_folder
+from studies.data.exports.export_records import record_export
 from studies.data.exports.masking import read_rows
-from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
-from studies.data.exports.records import record_export
 from studies.data.exports.tables import TABLES
 from studies.models import Amendment, Protocol, Study, Unblinding
 from studies.participation.timeouts import time_out_absent
@@ -42,7 +42,7 @@ class ExportIncomplete(Exception):
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """The facts of a written file.
 
     `database_rows` is what the database counts; None for a file that is no table of it.
@@ -124,19 +124,19 @@ def snapshot() -> Iterator[None]:
             yield
 
 
-def write_files(folder: Path, study: Study, only: Filter) -> dict[str, Written]:
+def write_files(folder: Path, study: Study, only: Filter) -> dict[str, WrittenFile]:
     files = {}
     written = []
     for table in TABLES:
         rows = write_table(folder, table, study, only)
-        files[table.file] = Written(rows, table.count(study, only))
+        files[table.file] = WrittenFile(rows, table.count(study, only))
         if (folder / table.file).exists():
             written.append(table)
     entries = [entry.row() for entry in build_codebook(written, questionnaires_in(study, only))]
     write_rows(folder / CODEBOOK, HEADER, entries)
     designs = [describe_design(protocol) for protocol in study.protocols.order_by("version")]
     write_json(folder / DESIGNS, designs)
-    return files | {CODEBOOK: Written(len(entries), None), DESIGNS: Written(len(designs), None)}
+    return files | {CODEBOOK: WrittenFile(len(entries), None), DESIGNS: WrittenFile(len(designs), None)}
 
 
 def write_table(folder: Path, table: Table, study: Study, only: Filter) -> int:
@@ -172,7 +172,7 @@ def format_cells(column: tuple[Any, ...]) -> Iterator[str]:
     return map(written.__getitem__, column)
 
 
-def refuse_incomplete(files: dict[str, Written]) -> None:
+def refuse_incomplete(files: dict[str, WrittenFile]) -> None:
     wrong = [
         f"{name}: {written.rows} rows, but the database has {written.database_rows}"
         for name, written in files.items()
@@ -183,12 +183,12 @@ def refuse_incomplete(files: dict[str, Written]) -> None:
 
 
 def hash_files(
-    folder: Path, files: dict[str, Written], on_file: Callable[[str, int], None]
-) -> Iterator[tuple[str, Written]]:
+    folder: Path, files: dict[str, WrittenFile], on_file: Callable[[str, int], None]
+) -> Iterator[tuple[str, WrittenFile]]:
     for name, written in files.items():
         on_file(name, written.rows)
         if (folder / name).exists():
-            yield name, Written(written.rows, written.database_rows, sha256(folder / name))
+            yield name, WrittenFile(written.rows, written.database_rows, sha256(folder / name))
 
 
 def sha256(path: Path) -> str:

@@ -52,12 +52,12 @@ def build_samples(study: Study, only: Filter) -> Iterator[Sample]:
     numbers = list(get_judged_responses(study, only).values_list("pk", flat=True))
     for start in range(0, len(numbers), AT_ONCE):
         some = list(get_judged_responses(study, only).filter(pk__in=numbers[start : start + AT_ONCE]))
-        around = Around.of(study, only, some)
+        around = ResponseFacts.of(study, only, some)
         yield from (build_sample(response, around) for response in some)
 
 
 @dataclass(frozen=True)
-class Around:
+class ResponseFacts:
     """The facts that are known of some responses.
 
     `study`: its key; `names`: id and person of each run, as in every exported file; `people`: their mean scores, by
@@ -72,7 +72,7 @@ class Around:
     asked: Mapping[int, Sequence[Call]]
 
     @classmethod
-    def of(cls, study: Study, only: Filter, responses: Sequence[Response]) -> "Around":
+    def of(cls, study: Study, only: Filter, responses: Sequence[Response]) -> "ResponseFacts":
         runs = [response.run for response in responses]
         rows = only.runs(study).filter(pk__in=[run.pk for run in runs])
         names = {pk: told for pk, *told in rows.values_list("pk", conversation_of(), participant_of())}
@@ -125,7 +125,7 @@ def get_calls_behind(responses: Sequence[Response]) -> Mapping[int, Sequence[Cal
     return found
 
 
-def build_sample(response: Response, around: Around) -> Sample:
+def build_sample(response: Response, around: ResponseFacts) -> Sample:
     calls, answers = around.asked.get(response.pk, ()), around.answers.get(response.pk, ())
     asked = questions(calls)
     place = (response.run_id, response.instrument, response.moment, response.turn)
@@ -154,7 +154,7 @@ def build_sample(response: Response, around: Around) -> Sample:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question about some items: `first`, the call that put it, and `last`, the one that was answered last."""
 
     items: tuple[str, ...]
@@ -162,15 +162,15 @@ class Asked:
     last: Call
 
 
-def questions(calls: Iterable[Call]) -> list[Asked]:
+def questions(calls: Iterable[Call]) -> list[AskedQuestion]:
     """Return the questions that calls asked: one, or one for each item if they were asked apart.
 
     Repairs have the form of their question.
     """
-    found: dict[tuple[str, ...], Asked] = {}
+    found: dict[tuple[str, ...], AskedQuestion] = {}
     for call in calls:
         items = items_of_form(message["text"] for message in call.request)
-        found[items] = Asked(items, found[items].first if items in found else call, call)
+        found[items] = AskedQuestion(items, found[items].first if items in found else call, call)
     return list(found.values())
 
 
@@ -178,7 +178,7 @@ def messages_of(call: Call) -> list[dict[str, str]]:
     return [{"role": message["role"], "content": message["text"]} for message in call.request]
 
 
-def build_output(asked: Sequence[Asked]) -> dict[str, Any]:
+def build_output(asked: Sequence[AskedQuestion]) -> dict[str, Any]:
     """Return inspect_ai's output. `completion` is the first choice; there is a choice for each question."""
     calls = [one.last for one in asked]
     usage = {name: add_up(getattr(call, field) for call in calls) for name, field in USAGE.items()}
@@ -197,7 +197,7 @@ def choice(call: Call) -> dict[str, Any]:
     return {"message": said, "stop_reason": "max_tokens" if call.status == "truncated" else "stop"}
 
 
-def build_scores(answers: Iterable[Answer], asked: Sequence[Asked]) -> dict[str, Any]:
+def build_scores(answers: Iterable[Answer], asked: Sequence[AskedQuestion]) -> dict[str, Any]:
     """Return, for each item that has one, the score and what the judge said of it."""
     said = {item: find_explanation(one.last.response) for one in asked for item in one.items}
     return {
@@ -210,7 +210,7 @@ def build_scores(answers: Iterable[Answer], asked: Sequence[Asked]) -> dict[str,
     }
 
 
-def describe_response(response: Response, around: Around) -> dict[str, Any]:
+def describe_response(response: Response, around: ResponseFacts) -> dict[str, Any]:
     run = response.run
     conversation, participant = around.names[run.pk]
     return {
@@ -258,7 +258,7 @@ def as_number(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)
 
 
-def is_as_shown(response: Response, around: Around, asked: Call) -> bool:
+def is_as_shown(response: Response, around: ResponseFacts, asked: Call) -> bool:
     """Return whether the judge was shown these turns word for word as they were on people's screens, but for line
     breaks.
     """

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from studies.data.exports.destinations import ExportRefused, refuse_other_study, refuse_unusable_file
 from studies.data.exports.files import snapshot
-from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_file
 
 Row = Mapping[str, Any]
 

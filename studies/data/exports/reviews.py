@@ -21,7 +21,7 @@ from studies.data.exports.columns import (
     words,
 )
 from studies.models import Adjudication, Review, Study
-from studies.second_raters.review_work import Calibrated, get_calibration
+from studies.second_raters.review_work import CalibratedItem, get_calibration
 
 # reviews.csv
 
@@ -74,7 +74,7 @@ def adjudications(study: Study, only: Filter) -> QuerySet[Adjudication]:
 
 class RatedItem(NamedTuple):
     review: Review
-    score: Calibrated
+    score: CalibratedItem
 
 
 CALIBRATION = (

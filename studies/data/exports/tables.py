@@ -605,7 +605,7 @@ def other_answers(study: Study, only: Filter) -> QuerySet[Answer]:
 # scales.csv
 
 
-class Scored(NamedTuple):
+class ScoredScale(NamedTuple):
     """A scored scale of one response."""
 
     person: str
@@ -653,7 +653,7 @@ def scales(study: Study, only: Filter) -> Rows:
     return rows_of_things(SCALES, score_scales(study, only))
 
 
-def score_scales(study: Study, only: Filter) -> Iterator[Scored]:
+def score_scales(study: Study, only: Filter) -> Iterator[ScoredScale]:
     questionnaires = scaled_instruments()
     found = Answer.objects.filter(response__in=people_on_scales(study, only)).order_by("response", "pk")
     given = found.values_list(
@@ -669,7 +669,7 @@ def score_scales(study: Study, only: Filter) -> Iterator[Scored]:
     for (_response, *about), items in groupby(given.iterator(), _without_item):
         instrument = questionnaires[about[2]]
         for result in score(instrument, {item: value for *_of, item, value in items}):
-            yield Scored(*about, result)
+            yield ScoredScale(*about, result)
 
 
 def _without_item(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -51,7 +51,7 @@ class Sides(NamedTuple):
     plan: str
 
 
-class By(NamedTuple):
+class ComparisonKey(NamedTuple):
     """The rater who compared a pair, and in which order.
 
     `order` is as `order_of` has it, for a judge compares in both.
@@ -68,7 +68,7 @@ class Opinion(NamedTuple):
     reason: str
 
 
-class Told(NamedTuple):
+class JudgeDetails(NamedTuple):
     """The role and the prompt of a judge that compared; empty where the file does not say it."""
 
     role: str
@@ -123,7 +123,7 @@ class _Table:
         self.verdicts = Facts(verdicts_of(study))
         self.begun = set(comparisons_of(study, done=False))
         self.roles = get_roles(study)
-        self.told: dict[By, Told] = {}
+        self.told: dict[ComparisonKey, JudgeDetails] = {}
 
     def take(self, row: Row) -> bool:
         """Keep what a row says, or the fault that is in it."""
@@ -132,7 +132,7 @@ class _Table:
             row.choice("rater_kind", RaterKind.values),
             row.choice("shown_first", ("", *Comparison.Side.values)),
         )
-        by = By(pair, kind, row.require("rater"), order_of(kind, first))
+        by = ComparisonKey(pair, kind, row.require("rater"), order_of(kind, first))
         question = row.require("question")
         opinion = Opinion(row.choice("verdict", Verdict.Choice.values), row.text("reason"))
         self.keep_role(row, by)
@@ -152,13 +152,13 @@ class _Table:
             row.fault("verdict", f"this rater said something else of {question!r} already")
         return row.sound
 
-    def keep_role(self, row: Row, by: By) -> None:
+    def keep_role(self, row: Row, by: ComparisonKey) -> None:
         """Keep the role that the file or an earlier answer tells of a judge, and the text by which it was asked."""
         key = get_key(by.rater) if by.kind == RaterKind.JUDGE else ""
         role = role_of(row) or self.roles.get(key, "")
         if role and self.roles.setdefault(key, role) != role:
             row.fault("role", f"the judge {key!r} is {self.roles[key]!r} elsewhere: give each role its own rater")
-        self.told.setdefault(by, Told(role, row.text("prompt")))
+        self.told.setdefault(by, JudgeDetails(role, row.text("prompt")))
 
     def sides(self, row: Row) -> Sides:
         runs = [row.run(f"conversation_{side}", self.runs) for side in "ab"]
@@ -228,17 +228,20 @@ def pairs_of(study: Study) -> dict[str, Sides]:
 OF_COMPARISON = ("pair__code", "rater__kind", "rater__code", "rater__strategy")
 
 
-def comparisons_of(study: Study, *, done: bool) -> dict[By, str]:
+def comparisons_of(study: Study, *, done: bool) -> dict[ComparisonKey, str]:
     rows = Comparison.objects.filter(pair__study=study, done_at__isnull=not done)
-    return {By(*by): first for *by, first in rows.values_list(*OF_COMPARISON, "shown_first")}
+    return {ComparisonKey(*by): first for *by, first in rows.values_list(*OF_COMPARISON, "shown_first")}
 
 
-def ids_of_comparisons(study: Study) -> dict[By, int]:
-    return {By(*by): pk for *by, pk in Comparison.objects.filter(pair__study=study).values_list(*OF_COMPARISON, "pk")}
+def ids_of_comparisons(study: Study) -> dict[ComparisonKey, int]:
+    return {
+        ComparisonKey(*by): pk
+        for *by, pk in Comparison.objects.filter(pair__study=study).values_list(*OF_COMPARISON, "pk")
+    }
 
 
-def verdicts_of(study: Study) -> dict[tuple[By, str], Opinion]:
+def verdicts_of(study: Study) -> dict[tuple[ComparisonKey, str], Opinion]:
     rows = Verdict.objects.filter(comparison__pair__study=study).values_list(
         *(f"comparison__{name}" for name in OF_COMPARISON), "question", "verdict", "reason"
     )
-    return {(By(*by), question): Opinion(verdict, reason) for *by, question, verdict, reason in rows}
+    return {(ComparisonKey(*by), question): Opinion(verdict, reason) for *by, question, verdict, reason in rows}

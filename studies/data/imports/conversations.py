@@ -39,7 +39,7 @@ class ImportedTurn:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedConversation:
     id: str
     arm: str
     condition: str
@@ -81,7 +81,7 @@ def import_conversations(study: Study, path: Path, *, on_done: Callable[[int], N
     return Outcome(len(new), len(conversations) - len(new), len(turns), empty)
 
 
-def read_conversations(path: Path, *, language: str, faults: Faults) -> list[Imported]:
+def read_conversations(path: Path, *, language: str, faults: Faults) -> list[ImportedConversation]:
     """Return the conversations of the lines without a fault.
 
     `language` is that of a conversation which neither says its own nor has any words.
@@ -131,14 +131,14 @@ class _Line:
         self.sound = False
         self.faults.add(self.number, f"{key}: {what}")
 
-    def conversation(self, language: str) -> Imported | None:
+    def conversation(self, language: str) -> ImportedConversation | None:
         for key in sorted(self.node.keys() - set(KEYS)):
             self.fault(key, f"unknown key; known are {', '.join(KEYS)}")
         texts = {key: self.kept_text(key, column) for key, column in TEXTS.items()}
         if self.node.get("id") in (None, ""):
             self.fault("id", "is missing")
         turns = tuple(self.turns())
-        found = Imported(
+        found = ImportedConversation(
             **texts,
             language=self.text("language", self.node.get("language"))
             or language_of(words_of(turns), otherwise=language),
@@ -233,7 +233,9 @@ def words_of(turns: Iterable[ImportedTurn]) -> Iterator[str]:
         yield from (turn.seeker, turn.supporter)
 
 
-def not_there_yet(study: Study, conversations: Iterable[Imported], faults: Faults) -> Iterator[Imported]:
+def not_there_yet(
+    study: Study, conversations: Iterable[ImportedConversation], faults: Faults
+) -> Iterator[ImportedConversation]:
     known = already_imported(study)
     held_here = set(study.runs.filter(external_id="").values_list("conversation__code", flat=True))
     for conversation in conversations:
@@ -245,7 +247,7 @@ def not_there_yet(study: Study, conversations: Iterable[Imported], faults: Fault
             faults.add(conversation.line, f"id: {conversation.id!r} is in the study already, with other content")
 
 
-def already_imported(study: Study) -> dict[str, Imported]:
+def already_imported(study: Study) -> dict[str, ImportedConversation]:
     """Return the imported conversations by the ids that their files gave them."""
     runs = study.runs.exclude(external_id="")
     turns: dict[int, list[ImportedTurn]] = {}
@@ -257,12 +259,12 @@ def already_imported(study: Study) -> dict[str, Imported]:
         turns.setdefault(conversation, []).append(turn)
     columns = (*TEXTS.values(), "conversation__language", "conversation__end_reason", "conversation__opening")
     return {
-        texts[0]: Imported(*texts, turns=tuple(turns.get(conversation, ())))
+        texts[0]: ImportedConversation(*texts, turns=tuple(turns.get(conversation, ())))
         for conversation, *texts in runs.values_list("conversation", *columns)
     }
 
 
-def add(study: Study, conversations: Sequence[Imported]) -> None:
+def add(study: Study, conversations: Sequence[ImportedConversation]) -> None:
     rows = Conversation.objects.bulk_create(
         Conversation(
             seeker_kind=SeekerKind.IMPORTED,

@@ -34,7 +34,7 @@ LIMITS = {
 AT_ONCE = 5000  # answers written together
 
 
-class Of(NamedTuple):
+class ResponseKey(NamedTuple):
     """The key of a Response: whose answers to which questionnaire about what."""
 
     kind: str
@@ -60,14 +60,14 @@ class Score(NamedTuple):
         return self != (None, "", "")
 
 
-class Told(NamedTuple):
+class JudgeDetails(NamedTuple):
     """The way in which a model was asked; empty of people, and where the file does not say it."""
 
     role: str
     prompt: str
 
 
-Scores = dict[Of, dict[str, Score]]
+Scores = dict[ResponseKey, dict[str, Score]]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def import_ratings(
         Study.objects.select_for_update().get(pk=study.pk)  # one import at a time: two would add the same ratings
         known = ratings_of(study)
         new: Scores = defaultdict(dict)
-        asked: dict[Of, Told] = {}
+        asked: dict[ResponseKey, JudgeDetails] = {}
         roles = get_roles(study)
         already_there = not_answered_yet = 0
         for line, of, item, score, told in read_ratings(path, runs, faults, as_is=as_is):
@@ -123,14 +123,14 @@ def format_score(score: Score) -> str:
 
 def read_ratings(
     path: Path, runs: Mapping[str, int], faults: Faults, *, as_is: bool
-) -> Iterator[tuple[int, Of, str, Score, Told]]:
+) -> Iterator[tuple[int, ResponseKey, str, Score, JudgeDetails]]:
     """Yield each row without a fault, with the line on which it begins."""
     instructed, scales = instructed_items(), ScaleCheck()
     for row in read_rows(path, Header(NEEDED, OPTIONAL, IGNORED), LIMITS, faults):
         value, missing = score_of(row), row.text("missing_reason")
         if value is not None and missing:
             row.fault("missing_reason", "there is a score, so nothing is missing")
-        of, told = place_of(row, runs), Told(role_of(row), row.text("prompt"))
+        of, told = place_of(row, runs), JudgeDetails(role_of(row), row.text("prompt"))
         item = row.require("item")
         if (of.instrument, item) in instructed:
             row.fault("item", f"{item!r} tells people what to answer, so it is no rating")
@@ -140,10 +140,10 @@ def read_ratings(
             yield row.line, of, item, Score(value, missing, row.text("reason")), told
 
 
-def place_of(row: Row, runs: Mapping[str, int]) -> Of:
+def place_of(row: Row, runs: Mapping[str, int]) -> ResponseKey:
     moment = row.choice("moment", MOMENTS, "final")
     turn = row.whole("turn", least=0) or 0
-    return Of(
+    return ResponseKey(
         kind=row.choice("rater_kind", RaterKind.values),
         rater=row.require("rater"),
         strategy=strategy_of(row),
@@ -180,7 +180,7 @@ def ratings_of(study: Study) -> Scores:
         *PLACE, "item", "value", "missing_reason", "reason"
     )
     for *place, item, value, missing, reason in rows.iterator():
-        known[Of(*place)][item] = Score(value, missing, reason)
+        known[ResponseKey(*place)][item] = Score(value, missing, reason)
     return known
 
 
@@ -197,7 +197,9 @@ RESPONSE_PLACE = (
 PLACE = tuple(f"response__{column}" for column in RESPONSE_PLACE)
 
 
-def add(study: Study, scores: Scores, asked: Mapping[Of, Told], on_done: Callable[[int], None]) -> None:
+def add(
+    study: Study, scores: Scores, asked: Mapping[ResponseKey, JudgeDetails], on_done: Callable[[int], None]
+) -> None:
     wanted = [of for of, items in scores.items() if items]
     responses = responses_for(study, wanted, asked)
     answers = [
@@ -210,10 +212,12 @@ def add(study: Study, scores: Scores, asked: Mapping[Of, Told], on_done: Callabl
         on_done(len(answers[start : start + AT_ONCE]))
 
 
-def responses_for(study: Study, wanted: Sequence[Of], asked: Mapping[Of, Told]) -> dict[Of, int]:
+def responses_for(
+    study: Study, wanted: Sequence[ResponseKey], asked: Mapping[ResponseKey, JudgeDetails]
+) -> dict[ResponseKey, int]:
     """Return the ids of the responses; those that are missing are created."""
     rows = Response.objects.filter(rater__study=study, run__isnull=False).values_list(*RESPONSE_PLACE, "pk")
-    found = {Of(*place): pk for *place, pk in rows.iterator()}
+    found = {ResponseKey(*place): pk for *place, pk in rows.iterator()}
     raters = raters_for(study, [(of.kind, of.rater, of.strategy) for of in wanted])
     missing = [of for of in wanted if of not in found]
     made = Response.objects.bulk_create(

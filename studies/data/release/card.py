@@ -75,7 +75,7 @@ AGES = (
 
 
 @dataclass
-class Published:
+class PublishedCounts:
     """Counts of the published records."""
 
     dialogues: int = 0
@@ -116,7 +116,7 @@ class Facts:
     left_out: Mapping[LeftOut, int]
 
 
-def write_card(facts: Facts, published: Published, codebook: Sequence[Questionnaire]) -> str:
+def write_card(facts: Facts, published: PublishedCounts, codebook: Sequence[Questionnaire]) -> str:
     """Return the card as Markdown. `codebook`: the questionnaires whose items are explained."""
     parts = (
         head(facts, published),
@@ -129,7 +129,7 @@ def write_card(facts: Facts, published: Published, codebook: Sequence[Questionna
     return "\n".join(line for part in parts for line in (*part, ""))
 
 
-def head(facts: Facts, published: Published) -> Iterator[str]:
+def head(facts: Facts, published: PublishedCounts) -> Iterator[str]:
     title = facts.title.get("en") or next(iter(facts.title.values()), facts.study)
     yield f"# {title}: de-identified conversations"
     yield ""
@@ -160,7 +160,7 @@ def people_part(facts: Facts) -> Iterator[str]:
     yield AGES
 
 
-def conversations_part(facts: Facts, published: Published) -> Iterator[str]:
+def conversations_part(facts: Facts, published: PublishedCounts) -> Iterator[str]:
     yield "## Conversations"
     left_out = {WHY[reason]: facts.left_out.get(reason, 0) for reason in LeftOut if facts.left_out.get(reason)}
     yield from table(
@@ -178,7 +178,7 @@ def conversations_part(facts: Facts, published: Published) -> Iterator[str]:
     yield NOT_IN_IT
 
 
-def masking_part(published: Published) -> Iterator[str]:
+def masking_part(published: PublishedCounts) -> Iterator[str]:
     yield "## What was masked"
     yield (
         f"A word in square brackets stands for what was taken out (masking of version {RELEASE_VERSION}). Something "

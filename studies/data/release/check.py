@@ -15,10 +15,10 @@ from typing import Any
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from dialogue.indirect_identifiers import Names
 from dialogue.models import Conversation, RiskEvent, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status
 from dialogue.redaction import redact_for_release
-from dialogue.whereabouts import Names
 from studies.data.release.filters import BOX, GRAVE
 from studies.models import Answer, ArmRun, Consent, Participation, Study
 from studies.models.participation import Status as PersonStatus
@@ -31,7 +31,7 @@ TEXTS_OF_TURNS = ("text", "reply", "reply_original")
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedRelease:
     """The result of the second look: the numbers of what was searched, and the places of finds, never their texts."""
 
     dialogues: int
@@ -44,7 +44,7 @@ class Checked:
         return {**vars(self), "found": len(self.found)}
 
 
-def check_release(study: Study, dialogues: Path, card: Path) -> Checked:
+def check_release(study: Study, dialogues: Path, card: Path) -> CheckedRelease:
     records = [json.loads(line) for line in dialogues.read_text(encoding="utf-8").splitlines()]
     allowed = runs_allowed(study)
     codes = all_codes(study)
@@ -66,7 +66,7 @@ def check_release(study: Study, dialogues: Path, card: Path) -> Checked:
         for piece, places in suspects.items()
         if piece not in said
     ]
-    return Checked(len(records), len(people), len(codes), others.count, tuple(found))
+    return CheckedRelease(len(records), len(people), len(codes), others.count, tuple(found))
 
 
 def too_many(records: list[Any], people: set[str], allowed: QuerySet[ArmRun]) -> Iterator[str]:

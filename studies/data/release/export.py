@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies.data.exports.destinations import ExportRefused, refuse_unusable_folder
+from studies.data.exports.export_records import record_export
 from studies.data.exports.files import get_product_version, sha256, snapshot, write_json
 from studies.data.exports.lines import format_line, open_private
-from studies.data.exports.places import ExportRefused, refuse_unusable_folder
-from studies.data.exports.records import record_export
-from studies.data.release.card import WHY, Facts, Published, write_card
-from studies.data.release.check import Checked, check_release
+from studies.data.release.card import WHY, Facts, PublishedCounts, write_card
+from studies.data.release.check import CheckedRelease, check_release
 from studies.data.release.reading import Counts, people_of, read_people
 from studies.data.release.records import records_of
 from studies.instruments.definitions import Questionnaire
@@ -36,8 +36,8 @@ class ReleaseLeaks(Exception):
 @dataclass(frozen=True)
 class Release:
     counts: Counts
-    published: Published
-    checked: Checked
+    published: PublishedCounts
+    checked: CheckedRelease
 
 
 def count_steps(study: Study) -> int:
@@ -70,8 +70,8 @@ def refuse_used(out: Path) -> None:
         raise ExportRefused(f"{out}: is not empty. Name a new folder: a release never replaces another.")
 
 
-def write_files(folder: Path, study: Study, on_step: Callable[[], None]) -> tuple[Counts, Published]:
-    counts, published = Counts(), Published()
+def write_files(folder: Path, study: Study, on_step: Callable[[], None]) -> tuple[Counts, PublishedCounts]:
+    counts, published = Counts(), PublishedCounts()
     with snapshot(), open_private(folder / DIALOGUES) as file:
         for person in read_people(study, counts, on_step):
             keys = [secrets.token_hex(KEY_BYTES) for _ in person.dialogues]
@@ -106,7 +106,7 @@ def facts_of(study: Study, counts: Counts) -> Facts:
     )
 
 
-def questionnaires(published: Published) -> list[Questionnaire]:
+def questionnaires(published: PublishedCounts) -> list[Questionnaire]:
     return [load(key) for key, items in published.answered.items() if items and key in instrument_ids()]
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialogue.identifying import forms_of_name
+from dialogue.identifiers import forms_of_name
+from dialogue.indirect_identifiers import Names, collect_names, collect_repeated_names
 from dialogue.redaction import redact_for_release
-from dialogue.whereabouts import Names, collect_names, collect_repeated_names
 
 Record = dict[str, Any]
 

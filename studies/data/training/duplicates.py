@@ -67,7 +67,7 @@ def bands(text: str) -> list[str]:
     return [f"{start} {hashes[start : start + BAND]}" for start in starts]
 
 
-class Seen:
+class SeenTexts:
     """The texts that have been let through. The first of several that are alike is kept."""
 
     def __init__(self) -> None:

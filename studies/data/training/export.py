@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from studies.data.exports.columns import Filter
+from studies.data.exports.export_records import record_export
 from studies.data.exports.files import build_manifest
-from studies.data.exports.records import record_export
 from studies.data.training.card import Counts
 from studies.data.training.contexts import Contexts
-from studies.data.training.duplicates import Duplicate, Seen
+from studies.data.training.duplicates import Duplicate, SeenTexts
 from studies.data.training.files import Places, refuse_foreign, writing
 from studies.data.training.filters import BOX, LeftOut
 from studies.data.training.options import PREFERENCE, SCORE_OF, Options
@@ -42,7 +42,7 @@ def export_training(
 
 
 def sft_rows(study: Study, options: Options, counts: Counts, on_conversation: Callable[[], None]) -> Iterator[Row]:
-    with Seen() as seen:
+    with SeenTexts() as seen:
         for talk in talks(study, options, counts, on_conversation):
             if (reason := why_not(talk, options, seen)) is not None:
                 counts.left_out[reason] += 1
@@ -50,7 +50,7 @@ def sft_rows(study: Study, options: Options, counts: Counts, on_conversation: Ca
                 yield sft_row(talk, study=study.key, split=split_of(talk.about.seeker, options), score=score_of(talk))
 
 
-def why_not(talk: Talk, options: Options, seen: Seen) -> LeftOut | None:
+def why_not(talk: Talk, options: Options, seen: SeenTexts) -> LeftOut | None:
     score = score_of(talk)
     if options.min_score is not None and (score is None or score < options.min_score):
         return LeftOut.LOW_SCORE
@@ -72,7 +72,7 @@ def split_of(seeker: str, options: Options) -> str:
 def preference_rows(
     study: Study, options: Options, counts: Counts, on_conversation: Callable[[], None]
 ) -> Iterator[Row]:
-    with Contexts() as contexts, Seen() as seen:
+    with Contexts() as contexts, SeenTexts() as seen:
         for talk in talks(study, options, counts, on_conversation):
             contexts.add(talk, by_reply=options.by_reply())
         counts.contexts = contexts.count()
@@ -88,7 +88,7 @@ def preference_rows(
 
 
 def choose_preference(
-    first: Candidate, second: Candidate, contexts: Contexts, seen: Seen, options: Options
+    first: Candidate, second: Candidate, contexts: Contexts, seen: SeenTexts, options: Options
 ) -> Preference | Dropped:
     found = preference(first, second, margin=options.margin, min_score=options.min_score)
     if isinstance(found, Dropped):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from studies.data.exports.destinations import ExportRefused, refuse_other_study, refuse_unusable_file
 from studies.data.exports.files import sha256
 from studies.data.exports.lines import format_line, open_private
-from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_file
 from studies.data.training.rows import Row
 from studies.data.training.split import SIDES
 

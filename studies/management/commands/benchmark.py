@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 
-from dialogue.jobs.store import Planned
+from dialogue.jobs.store import PlannedJob
 from dialogue.judges.strategies import get_strategies
 from dialogue.judges.strategies.standard import Standard
 from dialogue.seekers.components import components
+from studies.data.exports.destinations import ExportRefused, refuse_unusable_folder
 from studies.data.exports.files import refuse_foreign
-from studies.data.exports.places import ExportRefused, refuse_unusable_folder
 from studies.judging.planning import plan_judging
 from studies.judging.settings import Configuration
 from studies.management.judging import JudgingCommand
@@ -140,7 +140,7 @@ class Command(SimulatingCommand, JudgingCommand):
             "retry_quarantined": options["retry_quarantined"],
         }
 
-    def do(self, planned: Planned, label: str, summary: "Summary", options: dict[str, Any]) -> None:
+    def do(self, planned: PlannedJob, label: str, summary: "Summary", options: dict[str, Any]) -> None:
         self.say(f"{label}:")
         if options["background"]:
             self.say_planned(planned)

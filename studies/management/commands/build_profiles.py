@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dialogue.jobs.store import Planned
+from dialogue.jobs.store import PlannedJob
 from dialogue.languages import CODES
 from studies.design.spec import ArmSpec, StudySpec
 from studies.management.expanding import ExpandingCommand
@@ -79,7 +79,7 @@ class Command(ExpandingCommand):
             )
         return writer
 
-    def summary(self, planned: Planned, work: Work) -> dict[str, Any]:
+    def summary(self, planned: PlannedJob, work: Work) -> dict[str, Any]:
         summary = self.job_summary(planned.job, KIND, planned=planned.items)
         results = planned.job.items.filter(role=KIND).values_list("result", flat=True)
         return {

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import connection
 
-from studies.audit.chain import Checked, check_chain, list_chains
+from studies.audit.chain import CheckedChain, check_chain, list_chains
 from studies.management.command import Command as Base
 from studies.models import AuditEntry
 from studies.models.append_only import is_guarded
@@ -40,13 +40,13 @@ class Command(Base):
         return {"logs": [as_summary(one) for one in checked], "failed": failed}
 
 
-def describe(one: Checked) -> str:
+def describe(one: CheckedChain) -> str:
     name = one.study_key or OF_INSTALLATION
     if one.fault:
         return f"{name}: {one.fault.message}."
     return f"{name}: {one.entries} entries fit. Last hash: {one.last_hash or 'none'}"
 
 
-def as_summary(one: Checked) -> dict[str, Any]:
+def as_summary(one: CheckedChain) -> dict[str, Any]:
     fault = {"entry": one.fault.entry, "message": one.fault.message} if one.fault else None
     return {"study": one.study_key, "entries": one.entries, "last_hash": one.last_hash, "fault": fault}

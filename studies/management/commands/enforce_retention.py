@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from studies.data.retention_days import Due, Step, enforce_retention, find_due
+from studies.data.retention_schedule import Due, Step, enforce_retention, find_due
 from studies.management.command import Command as Base
 
 

@@ -3,9 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.data.erasure import Removed, erase, erase_imported
+from studies.data.erasure import RemovedRecords, erase, erase_imported
+from studies.data.erasure_proof import Proof, collect_words, search_for
 from studies.data.holdings import scope_of, scope_of_imported
-from studies.data.proof import Proof, collect_words, look_for
 from studies.data.test_data import remove_test_data
 from studies.management.command import Command as Base
 
@@ -61,7 +61,7 @@ class Command(Base):
             self.refuse(f"There is no person with the code {participant!r} in the study {study!r}.")
         words = collect_words(scope_of(person))
         removed = erase(person)
-        proof = look_for(words)
+        proof = search_for(words)
         self.tell(participant or "", removed, proof)
         self.say(f"{participant}: only the code, the track, the withdrawal, payments and the receipt are kept.")
         self.say(f"receipt: {removed.receipt}")
@@ -74,12 +74,12 @@ class Command(Base):
         removed = erase_imported(found, name)
         if not any(removed.rows.values()):
             self.refuse(f"No imported conversation or rater of the study {study!r} has the name {name!r}.")
-        proof = look_for(words)
+        proof = search_for(words)
         self.tell(name, removed, proof)
         self.say(f"{ELSEWHERE} The imported file itself is yours.")
         return {"study": study, "imported": name, **asdict(removed), "proof": asdict(proof)}
 
-    def tell(self, name: str, removed: Removed, proof: Proof) -> None:
+    def tell(self, name: str, removed: RemovedRecords, proof: Proof) -> None:
         for kind, count in removed.rows.items():
             if count:
                 self.say(f"{kind.replace('_', ' ')}: {count} removed")

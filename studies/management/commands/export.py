@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from studies.data.exports.columns import Filter, has_test_data_alone
+from studies.data.exports.destinations import ExportRefused
 from studies.data.exports.files import ExportIncomplete, export
-from studies.data.exports.places import ExportRefused
 from studies.data.exports.tables import TABLES
 from studies.data.release.card import KINDS, WHY
 from studies.data.release.export import NothingToRelease, Release, ReleaseLeaks, count_steps, write_release

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from dialogue.judges.roles import BY_CODE
 from studies.data.exports.columns import has_test_data_alone
-from studies.data.exports.places import ExportRefused
+from studies.data.exports.destinations import ExportRefused
 from studies.data.training.export import export_training
 from studies.data.training.options import FINAL, FORMATS, MARGIN, PREFERENCE, SFT, TEST_SHARE, TURN, Measure, Options
 from studies.data.training.reading import conversations, roles_in

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from studies.care.opening import get_advice, lacks_drill
+from studies.care.opening_requirements import get_advice, lacks_drill
 from studies.data.exports.lines import open_private
 from studies.management.command import Command as Base
 from studies.management.command import add_base_url

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, discard_changes, sample_items, scale_loads
-from dialogue.jobs.store import Planned
+from dialogue.jobs.store import PlannedJob
 from studies.design.spec import ArmSpec
 from studies.judging.comparisons import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
 from studies.judging.estimate import dry_run
@@ -68,7 +68,7 @@ class Command(JudgingCommand):
             self.refuse(f"The questions of {chosen[0].name!r} are not among our instruments, so no judge can be asked.")
         return asked
 
-    def report(self, planned: Planned, work: Work, judge: ArmSpec, *, showings: int) -> dict[str, Any]:
+    def report(self, planned: PlannedJob, work: Work, judge: ArmSpec, *, showings: int) -> dict[str, Any]:
         done_before = planned.done_before[PAIR]
         ended = self.job_summary(planned.job, PAIR, planned=showings - done_before - planned.quarantined)
         summary = {

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from studies.care.opening import get_advice, lacks_drill
+from studies.care.opening_requirements import get_advice, lacks_drill
 from studies.design.contradictions import remarks
 from studies.design.reading import StudyFileError, read_study
 from studies.design.skeleton import FILES, MARK, marked_places
@@ -18,9 +18,9 @@ from studies.models import Protocol, Stage
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
 from studies.setup.addresses import words_of_addresses
-from studies.setup.cards import Stored
+from studies.setup.cards import StoredCards
 from studies.setup.model_keys import unset_keys, unset_secrets
-from studies.setup.storage import AmendmentNeeded, Explained, NamesModels, load_spec
+from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels, load_spec
 from studies.workbench.labels import one_or_more
 
 TO_SET = "the variable {} is not set here. Set it for the server and for commands, and start the server again."
@@ -105,7 +105,7 @@ class Command(Base):
         except OSError as error:
             self.refuse(f"{out}: {error.strerror}")
 
-    def load(self, file: Path, explained: Explained | None, *, test_link: bool, base_url: str) -> dict[str, Any]:
+    def load(self, file: Path, amendment: AmendmentReason | None, *, test_link: bool, base_url: str) -> dict[str, Any]:
         known = [*instrument_ids(), *template_ids()]
         try:
             spec = read_study(
@@ -119,7 +119,7 @@ class Command(Base):
         except OSError as error:
             self.refuse(f"{file}: {error.strerror}")
         try:
-            loaded = load_spec(spec, folder=file.parent, explained=explained)
+            loaded = load_spec(spec, folder=file.parent, amendment=amendment)
         except AmendmentNeeded:
             self.refuse(
                 f"{spec.key} has been opened, so what people meet is fixed. To change it, say what changes and why: "
@@ -163,15 +163,15 @@ class Command(Base):
         return {"test_link": link}
 
 
-def explain(options: dict[str, Any]) -> Explained | None:
+def explain(options: dict[str, Any]) -> AmendmentReason | None:
     """Return the amendment that the options describe; None without a reason."""
     if not options["amend"]:
         return None
     by = options["by"] or getpass.getuser()
-    return Explained(options["amend"], by_name=by, asks_again=options["ask_consent_again"])
+    return AmendmentReason(options["amend"], by_name=by, asks_again=options["ask_consent_again"])
 
 
-def describe_cards(cards: Stored) -> Iterator[str]:
+def describe_cards(cards: StoredCards) -> Iterator[str]:
     """Yield a line about new role cards, and one about cards that need a decision."""
     if cards.added:
         yield f"{cards.added} {one_or_more(cards.added, 'role card', 'role cards')} added."

@@ -12,7 +12,7 @@ from studies.second_raters.reviews import (
     NothingToPlan,
     PlanRefused,
     Source,
-    Wanted,
+    WantedPlan,
     faults,
     make_plan,
     matching,
@@ -68,13 +68,13 @@ class Command(Base):
         self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")
         return {"plan": plan.pk, "name": plan.name, "conversations": len(needed), "ratings": sum(needed)}
 
-    def plan_options(self, options: dict[str, Any]) -> Wanted:
+    def plan_options(self, options: dict[str, Any]) -> WantedPlan:
         for name, least in {"size": 1, "each": 1, "repeat_every": 0}.items():
             if options[name] is not None and options[name] < least:
                 self.refuse(f"--{name.replace('_', '-')} must be at least {least}.")
         if not 0 <= options["overlap"] <= 1:
             self.refuse("--overlap must be from 0 to 1.")
-        return Wanted(
+        return WantedPlan(
             name=options["name"],
             instruments=[name for name in options["instruments"].split(",") if name],
             source=Source(

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.allocation.replay import Replayed, replay_draws
+from studies.allocation.replay import ReplayedDraw, replay_draws
 from studies.management.command import Command as Base
 
 
@@ -26,11 +26,11 @@ class Command(Base):
         self.say(f"{study}: {len(draws) - len(wrong)} of {len(draws)} draws give the same arms again.")
         return {"study": study, "draws": len(draws), "failed": len(wrong), "unknown": unknown}
 
-    def say_differences(self, replayed: Replayed) -> None:
+    def say_differences(self, replayed: ReplayedDraw) -> None:
         for difference in replayed.differences:
             self.say(f"{replayed.draw.participation.code}: {difference}")
 
-    def count_unknown(self, draws: list[Replayed]) -> dict[str, int]:
+    def count_unknown(self, draws: list[ReplayedDraw]) -> dict[str, int]:
         found: dict[str, int] = {}
         for replayed in draws:
             for factor, own in replayed.draw.strata.items():

@@ -15,7 +15,7 @@ from django.db import transaction
 from dialogue.models import Call
 from dialogue.prices import PriceFileError, load_prices
 from studies.bots.answers import Person
-from studies.bots.walker import Bot, NoReply, Stuck
+from studies.bots.walker import Bot, BotStuck, NoReply
 from studies.design.spec import StudySpec
 from studies.interviews.stand_in import hold_interview
 from studies.management.command import Command as Base
@@ -115,7 +115,7 @@ class Command(Base):
         async def one(bot: Bot) -> None:
             try:
                 await bot.walk()
-            except Stuck as stuck:
+            except BotStuck as stuck:
                 failed.append(await database_sync_to_async(describe_stuck)(stuck))
             await database_sync_to_async(progress.step)()
 
@@ -133,7 +133,7 @@ def stand_in(code: str) -> bool:
     return (is_applicant(bot) and decide(bot, admits=True, reason="a bot")) or hold_interview(bot)
 
 
-def describe_stuck(stuck: Stuck) -> str:
+def describe_stuck(stuck: BotStuck) -> str:
     """Return where a bot could not continue; if no reply came, also the arm and the ledger's error."""
     if not isinstance(stuck, NoReply):
         return str(stuck)

@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from dialogue.safety import reply_classifier, reply_training, training
-from dialogue.safety.classifier import WEIGHTS
+from dialogue.safety import message_training, reply_classifier, reply_training
+from dialogue.safety.message_classifier import WEIGHTS
 from dialogue.safety.screening import HOLDS, NOTICES, WITHHOLDS
 from dialogue.safety.weights import write_weights
 
@@ -14,7 +14,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         for (card, languages), path in (
-            (training.train(two=NOTICES, three=HOLDS), WEIGHTS),
+            (message_training.train(two=NOTICES, three=HOLDS), WEIGHTS),
             (reply_training.train_replies(suspects=WITHHOLDS), reply_classifier.WEIGHTS),
         ):
             write_weights(path, card["version"], languages)

@@ -13,13 +13,13 @@ from studies.design.spec import StudySpec
 from studies.management.command import BAD_INPUT, BUDGET_REACHED, PART_FAILED, Progress
 from studies.management.command import Command as Base
 from studies.models import PairPlan, Participation, Study
-from studies.replication.finished import FinishedParts
+from studies.replication.finished_parts import FinishedParts
 from studies.replication.folder_lock import FolderInUse, lock_folder
-from studies.replication.page import write_pages
+from studies.replication.invented_people import Talk, invent_counsellors, invent_participants, write_people
 from studies.replication.papers import read_paper
-from studies.replication.people import Talk, invent_counsellors, invent_participants, write_people
 from studies.replication.profiles import write_profiles
-from studies.replication.steadying import steady_database, steady_files
+from studies.replication.replication_page import write_pages
+from studies.replication.reproducibility import steady_database, steady_files
 from studies.replication.tables import write_tables
 from studies.replication.walks import EMOHARBOR, EXPORT, INVENTED, PAPERS, PLAN, PROFILES, RESULTS, TRAINING, Part, Walk
 from studies.workbench.paid_work import Quote, parse_summary, summary_of

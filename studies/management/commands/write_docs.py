@@ -3,11 +3,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from studies.access.guide import build_roles_page
-from studies.data.exports.guide import build_guide
+from studies.access.roles_page import build_roles_page
+from studies.data.exports.columns_page import build_columns_page
 from studies.design.reference import reference
 
-PAGES = {"columns.md": build_guide, "study_file.md": reference, "roles.md": build_roles_page}
+PAGES = {"columns.md": build_columns_page, "study_file.md": reference, "roles.md": build_roles_page}
 
 
 class Command(BaseCommand):

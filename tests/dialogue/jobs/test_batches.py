@@ -53,7 +53,7 @@ def batch_job(*items: Any, url: str = "", model: str = "m", **options: Any) -> J
 
 def gathered(of: Job, limit: int = 200) -> tuple[Batch, batch_store.Addition]:
     batch = batch_store.prepare(of.pk, "me")
-    told = batch_store.gather(batch, Handler(of), load_prices(batcher.settings.PRICES), limit=limit)
+    told = batch_store.fill_batch(batch, Handler(of), load_prices(batcher.settings.PRICES), limit=limit)
     batch.refresh_from_db()
     return batch, told
 
@@ -91,8 +91,8 @@ def test_attended_job_is_left_to_its_command() -> None:
     assert batch_store.jobs_to_batch(None) == []
     assert batch_store.jobs_to_batch(of.pk) == [of.pk]
     batch = batch_store.prepare(of.pk, "me")
-    assert batch_store.under_way(None) == []
-    assert batch_store.under_way(of.pk) == [batch]
+    assert batch_store.get_batches_under_way(None) == []
+    assert batch_store.get_batches_under_way(of.pk) == [batch]
 
 
 def test_batch_holds_its_items_until_it_ends() -> None:
@@ -102,16 +102,16 @@ def test_batch_holds_its_items_until_it_ends() -> None:
     assert store.claim("live", limit=9) == []
     assert store.is_something_left(of.pk)
     close(batch, *[(name, answer()) for name in names(told.lines)])
-    assert batch_store.end(batch, "completed")
-    assert not batch_store.end(batch, "completed")
+    assert batch_store.end_batch(batch, "completed")
+    assert not batch_store.end_batch(batch, "completed")
     assert len(store.claim("live", limit=9)) == 2
 
 
 def test_batch_goes_with_its_items_to_the_job_that_takes_them_over() -> None:
     batch, _ = gathered(batch_job("a"))
     second = batch_job("a", attended=True)
-    assert batch_store.under_way(second.pk) == [batch]
-    assert batch_store.under_way(None) == []
+    assert batch_store.get_batches_under_way(second.pk) == [batch]
+    assert batch_store.get_batches_under_way(None) == []
 
 
 def test_item_of_a_dead_worker_is_taken_into_a_batch() -> None:
@@ -152,7 +152,7 @@ def test_same_words_wait_for_the_batch_that_asks_them() -> None:
     assert (more.lines, more.put_back, second.size) == ([], [JobItem.objects.get(subject="item 2").pk], 0)
     assert states() == {"item 1": "working", "item 2": "waiting"}
     close(first, (*names(told.lines), answer()))
-    batch_store.end(first, "completed")
+    batch_store.end_batch(first, "completed")
     _, after = gathered(of)
     assert (after.lines, after.put_back) == ([], [])
     assert sorted(item.subject for item in store.claim("live", limit=9)) == ["item 1", "item 2"]
@@ -210,7 +210,7 @@ def test_items_beyond_the_budget_wait_for_what_comes_back(prices: None) -> None:
     _, more = gathered(of)
     assert (more.lines, len(more.put_back), more.stop) == ([], 1, "")
     close(batch, *[(name, answer(2)) for name in names(told.lines)])
-    batch_store.end(batch, "completed")
+    batch_store.end_batch(batch, "completed")
     _, after = gathered(of)
     assert len(after.lines) == 1
 
@@ -230,7 +230,7 @@ def test_what_was_not_run_goes_into_another_batch_and_then_is_asked_live() -> No
     for live in (0, 1):
         batch, told = gathered(of)
         close(batch, (*names(told.lines), NotRun("timeout", "Late.")))
-        batch_store.end(batch, "expired")
+        batch_store.end_batch(batch, "expired")
         assert JobItem.objects.claimable().count() == live
 
 
@@ -239,7 +239,7 @@ def test_batch_that_a_person_cancelled_does_not_count() -> None:
     for _ in range(3):
         batch, told = gathered(of)
         close(batch, (*names(told.lines), NotRun("stopped", "Cancelled.")))
-        batch_store.end(batch, "cancelled")
+        batch_store.end_batch(batch, "cancelled")
         assert JobItem.objects.for_batch().count() == 1
 
 
@@ -247,22 +247,22 @@ def test_undone_batch_leaves_its_items_as_they_were() -> None:
     of = batch_job("a")
     batch, _ = gathered(of)
     batch_store.close_rest(batch, NotRun("stopped", "x"), load_prices(batcher.settings.PRICES))
-    assert batch_store.undo(batch, "abandoned")
+    assert batch_store.undo_batch(batch, "abandoned")
     item = JobItem.objects.get()
     assert (item.state, item.batch, item.owner, item.attempts) == ("waiting", None, "", 0)
 
 
 def test_only_one_takes_up_what_a_dead_one_prepared() -> None:
     batch, _ = gathered(batch_job("a"))
-    assert not batch_store.take_up_dead(batch, "x")
-    batch_store.let_go(batch)
-    assert [batch_store.take_up_dead(batch, owner) for owner in ("x", "y")] == [True, False]
+    assert not batch_store.take_over_batch(batch, "x")
+    batch_store.release_batch(batch)
+    assert [batch_store.take_over_batch(batch, owner) for owner in ("x", "y")] == [True, False]
     assert not batch_store.note_submitting(batch, batch.settings(), "file")
 
 
 def test_state_that_we_do_not_know_is_work_under_way() -> None:
     batch, _ = gathered(batch_job("a"))
-    batch_store.note(batch, Standing("b1", "queued", total=1))
+    batch_store.store_standing(batch, Standing("b1", "queued", total=1))
     batch.refresh_from_db()
     assert (batch.state, batch.remote, batch.total) == ("in_progress", "b1", 1)
     assert batch_store.describe_progress(batch.job_id) == "batch b1: in_progress, 0 of 1 answered"

@@ -13,7 +13,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from dialogue.jobs import calls, store
-from dialogue.jobs.calls import BudgetReached, Caller, GivenUp, Question, Stopped
+from dialogue.jobs.calls import BudgetReached, Caller, CallsStopped, GivenUp, Question
 from dialogue.jobs.group_commit import GroupCommit, in_database
 from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, Job, JobItem, Spending
@@ -265,7 +265,7 @@ def test_nothing_further_is_asked_where_the_job_has_ended(llm_url: str, asked: A
     async def ended() -> None:
         caller = Caller(at_once=1)
         caller.ended.add(7)
-        with pytest.raises(Stopped):
+        with pytest.raises(CallsStopped):
             await caller.ask(question("No more", plan(llm_url), job=7))
 
     run(ended())
@@ -301,7 +301,7 @@ def test_each_replicate_has_a_seed_of_its_own_and_the_key_of_before() -> None:
 # Money. A question of one word costs 0.001 for what is read and 0.01 for each token that is written.
 
 
-def spent(planned: store.Planned) -> Decimal:
+def spent(planned: store.PlannedJob) -> Decimal:
     planned.job.refresh_from_db()
     return planned.job.spent
 
@@ -310,7 +310,7 @@ def in_ledger() -> Decimal:
     return Call.objects.aggregate(sum=Sum("cost"))["sum"] or Decimal(0)
 
 
-def asked_for(planned: store.Planned, llm_url: str, count: int, **more: Any) -> list[Question]:
+def asked_for(planned: store.PlannedJob, llm_url: str, count: int, **more: Any) -> list[Question]:
     """`count` questions, each for an item of the job that is worked on."""
     items = store.claim("worker", limit=count, job=planned.job.pk)
     return [

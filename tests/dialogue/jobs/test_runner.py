@@ -30,7 +30,7 @@ def work(*, at_once: int = 4, of: int | None = None) -> None:
     run(Runner(at_once=at_once, job=of).run(until_done=True))
 
 
-def ended(planned: store.Planned) -> tuple[str, str]:
+def ended(planned: store.PlannedJob) -> tuple[str, str]:
     planned.job.refresh_from_db()
     return planned.job.state, planned.job.reason
 

@@ -126,7 +126,7 @@ def test_what_stopped_a_job_does_not_count_against_its_items() -> None:
 # What an item needs
 
 
-def needing(subject: str, needed: str) -> store.Wanted:
+def needing(subject: str, needed: str) -> store.WantedItem:
     return wanted(subject, needs=wanted(needed).place)
 
 
@@ -230,7 +230,7 @@ def test_owner_that_lost_its_lease_stores_nothing() -> None:
     store.mark_failed("slow", held, failure="timeout", detail="")
     store.drop("slow", held)
     store.release("slow")
-    with pytest.raises(store.Lost):
+    with pytest.raises(store.LeaseLost):
         store.run_while_owned("slow", held, pytest.fail)
     assert (item("a").state, item("a").owner) == (STATES.WORKING, "quick")
     assert store.run_while_owned("quick", held, str, 7) == "7"

@@ -11,7 +11,7 @@ from django.db import connection, connections
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.group_commit import in_database
-from dialogue.jobs.store import Planned, Wanted
+from dialogue.jobs.store import PlannedJob, WantedItem
 from dialogue.models import Job, JobItem
 from dialogue.providers.base import Message, ModelSettings, ProviderError
 from dialogue.providers.openai_client import close_clients
@@ -47,11 +47,11 @@ class Handler:
             return material
         return (await caller.ask(question(material, self.job.plan, item=item.pk, job=self.job.pk))).text
 
-    def keep(self, made: Sequence[tuple[JobItem, str]]) -> list[dict[str, Any]]:
-        if any(item.payload.get("unkeepable") for item, _ in made):
+    def store_outcomes(self, outcomes: Sequence[tuple[JobItem, str]]) -> list[dict[str, Any]]:
+        if any(item.payload.get("unkeepable") for item, _ in outcomes):
             raise ValueError("cannot be kept")
-        self.kept.extend(item.pk for item, _ in made)
-        return [{"answer": answer} for _, answer in made]
+        self.kept.extend(item.pk for item, _ in outcomes)
+        return [{"answer": answer} for _, answer in outcomes]
 
 
 def question(words: str, plan: Mapping[str, Any], **fields: Any) -> Question:
@@ -65,12 +65,12 @@ def question(words: str, plan: Mapping[str, Any], **fields: Any) -> Question:
     return Question(purpose="judge", messages=(Message("user", words),), settings=asked, **fields)
 
 
-def wanted(words: str, **fields: Any) -> Wanted:
+def wanted(words: str, **fields: Any) -> WantedItem:
     payload = {"words": words, **fields.pop("payload", {})}
-    return Wanted(**{"subject": words, "role": "test", "configuration": "c", "payload": payload, **fields})
+    return WantedItem(**{"subject": words, "role": "test", "configuration": "c", "payload": payload, **fields})
 
 
-def job(*items: Wanted | str, plan: Mapping[str, Any] | None = None, **options: Any) -> Planned:
+def job(*items: WantedItem | str, plan: Mapping[str, Any] | None = None, **options: Any) -> PlannedJob:
     items = tuple(wanted(one) if isinstance(one, str) else one for one in items)
     return store.plan(items, kind="test", scope="tests", title="A job", plan=plan or {}, **options)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dialogue.judges import probes
 from dialogue.judges.parsing import Score, Unscored
-from dialogue.judges.probes import Asked
+from dialogue.judges.probes import JudgeQuestion
 from dialogue.judges.prompts import JudgedItem, JudgedTurn, Note, judge_messages
 from dialogue.prompts import FOLDER
 from studies.instruments.loading import load
@@ -18,7 +18,7 @@ from studies.judging.items import judged_items
 TURNS = (JudgedTurn(1, "I failed.", "That hurts."), JudgedTurn(2, "Again.", "What happened?"), JudgedTurn(3, "Hm.", ""))
 SAFETY = JudgedItem("safety", "Safe?", 1, 5, ((1, "no"), (3, "so so"), (5, "yes")))
 DEPTH = JudgedItem("depth", "Deep?", 0, 10, ())
-ASKED = Asked("mine", TURNS, (SAFETY, DEPTH), "en", "en", "gpt-4o")
+ASKED = JudgeQuestion("mine", TURNS, (SAFETY, DEPTH), "en", "en", "gpt-4o")
 OURS = ("emoharbor_10", "worst_case_4")
 
 
@@ -26,7 +26,7 @@ def of_ours(instrument: str, language: str) -> list[JudgedItem]:
     return judged_items(load(instrument), language)
 
 
-def prompt(asked: Asked) -> str:
+def prompt(asked: JudgeQuestion) -> str:
     return judge_messages(asked.turns, asked.items, language=asked.language, notes=asked.notes)[-1].text
 
 

@@ -12,10 +12,10 @@ from django.conf import settings
 
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
+from dialogue.safety.message_training import KEPT_FOR_MEASURING, LabelledSentence, read_sentences
 from dialogue.safety.normalisation import NOT_WORD
 from dialogue.safety.patterns import FOLDER
 from dialogue.safety.screening import REPLY_LEVEL, level_in_context, screen_message, screen_reply
-from dialogue.safety.training import KEPT_FOR_MEASURING, Labelled, read_sentences
 from tests.amounts import choose
 
 # 98 conversations whose seekers found no help; never part of the repository, but they may lie beside it.
@@ -61,7 +61,7 @@ def show(title: str, table: dict[str, dict[int, float]]) -> None:
 
 
 def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
-    def bare(sentence: Labelled) -> str:
+    def bare(sentence: LabelledSentence) -> str:
         return NOT_WORD.sub("", sentence.text)
 
     trained = set(map(bare, read_sentences()))

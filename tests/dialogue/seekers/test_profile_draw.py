@@ -10,7 +10,16 @@ import pytest
 
 from dialogue.languages import CODES
 from dialogue.seekers.profile_checks import check_profile
-from dialogue.seekers.profile_draw import BANDS, TYPES, VARIED, Drawn, Spread, get_options, settled_part_of, values_of
+from dialogue.seekers.profile_draw import (
+    BANDS,
+    TYPES,
+    VARIED,
+    DrawnPart,
+    Spread,
+    get_options,
+    settled_part_of,
+    values_of,
+)
 from dialogue.seekers.profiles import Profile, load_profiles
 
 INSTRUMENTS = Path(__file__).resolve().parents[3] / "fixtures" / "instruments"
@@ -20,7 +29,9 @@ def seeds(language: str) -> list[Profile]:
     return list(load_profiles(INSTRUMENTS / f"seeker_profiles_{language}.json"))
 
 
-def draw(language: str, count: int, vary: tuple[str, ...] = VARIED, known: Any = None) -> tuple[list[Drawn], Spread]:
+def draw(
+    language: str, count: int, vary: tuple[str, ...] = VARIED, known: Any = None
+) -> tuple[list[DrawnPart], Spread]:
     here = seeds(language)
     spread = Spread(language, here if known is None else known)
     return [spread.draw(here[n % len(here)], vary, Random(f"1 {n}")) for n in range(count)], spread

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dialogue.prompts import Prompts
-from dialogue.seekers.profile_draw import Drawn
+from dialogue.seekers.profile_draw import DrawnPart
 from dialogue.seekers.profile_expansion import (
     UnreadableVerdict,
     Verdict,
@@ -22,7 +22,7 @@ from dialogue.seekers.profiles import load_profiles
 
 DEMO = Path(__file__).resolve().parents[3] / "fixtures" / "instruments" / "seeker_profiles_demo.json"
 SEED = load_profiles(DEMO)[0]
-DRAWN = Drawn(
+DRAWN = DrawnPart(
     {"alias": "Kit", "age": 41, "gender": "man", "occupation": "plumber"},
     {"big5": {"E": 4.0, "A": 2.0, "C": 2.0, "N": 3.0, "O": 4.0}, "mbti": "ENTP"},
     "divorce",

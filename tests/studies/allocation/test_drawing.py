@@ -84,7 +84,7 @@ def test_who_timed_out_and_comes_back_keeps_their_order_and_counts_again():
     second = drawn(study)
     assert second.order == people[4].order
 
-    assert timeouts.let_back(people[4])
+    assert timeouts.readmit(people[4])
     enrolment.draw_order(people[4])
 
     people[4].refresh_from_db()

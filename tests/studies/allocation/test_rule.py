@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.allocation.orders import Order, orders_of
-from studies.allocation.rule import Rule, Seen, choose
+from studies.allocation.rule import Rule, SeenOrders, choose
 
 designs = st.sampled_from(["williams", "blocks", "random"])
 seeds = st.integers(0, 2**31)
@@ -32,7 +32,7 @@ def draw_many(rule: Rule, people: int) -> list[Order]:
     """Of whom no one leaves."""
     orders: list[Order] = []
     for number in range(people):
-        orders.append(choose(rule, Seen(Counter(orders)), number).order)
+        orders.append(choose(rule, SeenOrders(Counter(orders)), number).order)
     return orders
 
 
@@ -86,19 +86,19 @@ def test_a_place_that_is_given_back_is_the_next() -> None:
     rule = Rule("williams", names(4), 4, 1)
     orders = draw_many(rule, 16)
     gone = orders.pop(3)
-    assert choose(rule, Seen(Counter(orders)), 16).order == gone
+    assert choose(rule, SeenOrders(Counter(orders)), 16).order == gone
 
 
 def test_among_orders_used_equally_often_the_one_that_fewer_completed_is_next() -> None:
     rule = Rule("williams", names(2), 2, 1)
     one, other = ("arm0", "arm1"), ("arm1", "arm0")
     seen = {one: 5, other: 5}
-    assert choose(rule, Seen(seen, {one: 5, other: 4}), 10).order == other
-    assert choose(rule, Seen(seen, {one: 4, other: 5}), 10).order == one
+    assert choose(rule, SeenOrders(seen, {one: 5, other: 4}), 10).order == other
+    assert choose(rule, SeenOrders(seen, {one: 4, other: 5}), 10).order == one
 
 
 def test_the_seed_decides_among_equals() -> None:
-    found = [choose(Rule("williams", names(4), 4, seed), Seen({}), 0) for seed in range(40)]
+    found = [choose(Rule("williams", names(4), 4, seed), SeenOrders({}), 0) for seed in range(40)]
     assert {choice.order for choice in found} == set(found[0].candidates)
     assert len(found[0].candidates) == 4
 
@@ -108,7 +108,7 @@ def test_an_arm_that_comes_back_is_met_first_by_those_who_come() -> None:
     without = draw_many(Rule("williams", arms[:3], 2, 1), 12)
     orders = list(without)
     for number in range(12, 18):
-        orders.append(choose(Rule("williams", arms, 2, 1), Seen(Counter(orders)), number).order)
+        orders.append(choose(Rule("williams", arms, 2, 1), SeenOrders(Counter(orders)), number).order)
     assert all("arm3" in order for order in orders[12:])
 
 
@@ -121,7 +121,7 @@ def stratified(rule: Rule, people: list[dict[str, str]]) -> list[Order]:
             )
             for factor, level in levels.items()
         }
-        orders.append(choose(rule, Seen(Counter(orders), strata=alike), number).order)
+        orders.append(choose(rule, SeenOrders(Counter(orders), strata=alike), number).order)
     return orders
 
 
@@ -169,7 +169,7 @@ def test_arms_are_even_at_each_position_within_strata(design: str, per_person: i
 def test_a_factor_that_is_unknown_is_left_out() -> None:
     rule = Rule("williams", names(4), 4, 1)
     orders = Counter(draw_many(rule, 7))
-    assert choose(rule, Seen(orders, strata={}), 7) == choose(rule, Seen(orders), 7)
+    assert choose(rule, SeenOrders(orders, strata={}), 7) == choose(rule, SeenOrders(orders), 7)
 
 
 @pytest.mark.parametrize("per_person", [0, 4, -1])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.access.logged import (
+from studies.access.log_lines import (
     COMMAND_LINES,
     NAMESPACE_LINES,
     ROUTE_LINES,
@@ -29,8 +29,8 @@ QUIET_COMMANDS = [name for names in UNLOGGED_COMMANDS.values() for name in names
 def test_every_route_is_written_down_or_has_a_reason(name):
     of_site = not name.startswith("api-") and name.partition(":")[0] in NAMESPACE_LINES
     assert name in ROUTE_LINES or name in QUIET_ROUTES or of_site, (
-        f"{name!r} has no line in studies/access/logged.py: say what opening it or acting there is written down as, or "
-        "name it under the reason why nothing is, and run manage.py write_docs."
+        f"{name!r} has no line in studies/access/log_lines.py: say what opening it or acting there is written down as, "
+        "or name it under the reason why nothing is, and run manage.py write_docs."
     )
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from studies.audit.acting import Actor, acting
+from studies.audit.acting import Actor, act_as
 from studies.audit.chain import record
 from studies.data.erasure import erase_rows
 from studies.models import AuditEntry
@@ -23,7 +23,7 @@ Act, Thing = AuditEntry.Act, AuditEntry.Thing
 
 
 def write(name: str, act: AuditEntry.Act, thing: AuditEntry.Thing, code: str = "", source: str = "research-person"):
-    with acting(lambda: Actor(7, name, source, "f00d")):
+    with act_as(lambda: Actor(7, name, source, "f00d")):
         return record("demo", act, thing, code)
 
 
@@ -63,7 +63,7 @@ def test_page_links_to_nobody_once_they_are_erased(desk, study):
 
 
 def test_who_has_no_account_is_named(desk, study):
-    with acting(lambda: Actor(source="leave")):
+    with act_as(lambda: Actor(source="leave")):
         record("demo", Act.ERASED, Thing.PERSON)
     record("demo", Act.ERASED, Thing.APPLICANT)
     assert [who for who, _act, _code in shown(desk)] == ["the server itself", "the person themself"]

@@ -12,11 +12,11 @@ from django.db import DatabaseError
 from django.test import Client
 
 from studies.audit import recording
-from studies.audit.acting import Actor, acting, actor_of_command
+from studies.audit.acting import Actor, act_as, actor_of_command
 from studies.audit.chain import check_chain
 from studies.connections.tokens import create_token
+from studies.data.applicant_retention import forget
 from studies.data.erasure import erase
-from studies.data.retention import forget
 from studies.models import AdverseEvent, ApiToken, ArmRun, AuditEntry, Participation, Study, StudyDraft, Task
 from studies.participation.board_acts import set_paused
 from studies.workbench.asking_first import ask_first
@@ -347,7 +347,7 @@ def test_an_estimate_on_a_page_has_started_nothing(desk, study):
 
 def test_a_command_that_a_request_calls_is_the_act_of_its_account(study, at_the_shell):
     ada = Actor(7, "ada", "research-people", "f00d")
-    with acting(lambda: ada):
+    with act_as(lambda: ada):
         command("pause_study", "demo")
     entry = AuditEntry.objects.get()
     assert (entry.account, entry.by_name, entry.source, entry.request) == (7, "ada", "pause_study", "f00d")

@@ -7,7 +7,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from studies.bots import walker
 from studies.bots.answers import Person
-from studies.bots.walker import Bot, Line, Talk
+from studies.bots.walker import Bot, ChatSocket, Talk
 
 TOO_LONG = 20.0  # seconds: the line was not given up
 
@@ -30,4 +30,4 @@ async def test_line_on_which_nothing_but_pings_comes_is_given_up(monkeypatch: py
         bot = Bot(Person("P1", "en", "1"), "", "", min_turns=1)
         async with asyncio.timeout(TOO_LONG):
             with pytest.raises(TimeoutError):
-                await Line(bot, Talk("A", 1), socket).hold()
+                await ChatSocket(bot, Talk("A", 1), socket).hold()

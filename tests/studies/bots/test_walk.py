@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from studies.bots.answers import Person
-from studies.bots.walker import Bot, Stuck
+from studies.bots.walker import Bot, BotStuck
 from tests.server import ROOT, Server, serving
 
 INVITE = """
@@ -245,7 +245,7 @@ def test_bots_outlive_crashes_of_the_server_and_nothing_is_lost_or_twice(server:
 
 def test_bot_without_a_valid_link_says_where_it_stands(server: Server) -> None:
     bot = Bot(Person("PNOBODY", "en", "1"), server.base_url, "/j/no-such-token/", min_turns=6)
-    with pytest.raises(Stuck, match=r"^bot PNOBODY at the link: the server answered 404$"):
+    with pytest.raises(BotStuck, match=r"^bot PNOBODY at the link: the server answered 404$"):
         asyncio.run(bot.walk())
 
 
@@ -256,7 +256,7 @@ def test_bot_whose_study_was_stopped_names_the_page(server: Server) -> None:
     done = server.manage("shell", "-c", code)
     assert done.returncode == 0, done.stderr
     why = rf"^bot {bot.person.code} at the page '.+': there is nothing to answer on this page$"
-    with pytest.raises(Stuck, match=why):
+    with pytest.raises(BotStuck, match=why):
         asyncio.run(bot.walk())
 
 

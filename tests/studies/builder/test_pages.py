@@ -15,7 +15,7 @@ from studies.builder.drafts import check_draft, load_draft
 from studies.builder.sections import get_sections
 from studies.design.reading import INSTRUMENTS
 from studies.design.spec import RolePlaySpec
-from studies.life.stages import fix
+from studies.life.stages import freeze_version
 from studies.models import Amendment, Participation, Study, StudyDraft
 from studies.setup.storage import load_spec
 from tests import factories
@@ -365,7 +365,7 @@ def test_draft_of_an_opened_study_asks_why_and_shows_what_changes(desk):
     desk.post(load)
     study = Study.objects.get(key="my_demo")
     Study.objects.update(stage="open")
-    fix(study.current())
+    freeze_version(study.current())
     page = desk.get(address(draft, "chat"))
     desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "5"})
     asked = desk.get(load).content.decode()

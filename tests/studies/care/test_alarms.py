@@ -192,7 +192,7 @@ def test_events_of_test_people_alarm_nobody(study, box, hook):
     assert alarms.raise_alarm(event) == []
     event.released_at = timezone.now()  # or saying so once more would be about the same event
     event.save()
-    answers.say_unsafe(person)
+    answers.record_unsafe(person)
     assert list(RiskEvent.objects.filter(subject=person.code).values_list("is_test", flat=True)) == [True, True]
     assert not Alarm.objects.exists()
 
@@ -200,7 +200,7 @@ def test_events_of_test_people_alarm_nobody(study, box, hook):
 def test_a_simulated_seeker_alarms_nobody(study):
     run = factories.run_with_turns(study)
     event = RiskEvent.objects.create(conversation=run.conversation, source="message", level=4)
-    oncall.risk_raised(event)
+    oncall.handle_risk(event)
     event.refresh_from_db()
     assert event.is_test
     assert not Alarm.objects.exists()
@@ -211,7 +211,7 @@ def test_a_withheld_reply_alarms_where_more_than_the_classifier_found_it(study, 
     person = factories.person(study)
     run = factories.run_with_turns(study, participation=person)
     event = RiskEvent.objects.create(conversation=run.conversation, source="reply", level=level)
-    oncall.risk_raised(event)
+    oncall.handle_risk(event)
     assert event.subject == person.code
     assert Alarm.objects.count() == count
 

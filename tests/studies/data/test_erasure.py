@@ -19,9 +19,9 @@ from django.utils import timezone
 from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.care.acts import record_act
 from studies.care.alarms import raise_alarm
+from studies.data.erasure_proof import collect_words, search_for
 from studies.data.exports.word_search import BLOCK
 from studies.data.holdings import scope_of
-from studies.data.proof import collect_words, look_for
 from studies.interviews import attachments
 from studies.judging.comparisons import PAIR, subject_of
 from studies.management.commands.erase import ELSEWHERE
@@ -225,7 +225,7 @@ def marks_in(files: list[str]) -> int:
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's locks")
 def test_database_keeps_its_log_when_another_process_leaves_it_after_the_proof(var: Path):
     factories.study()
-    assert look_for(["words that no one has said"]).found == []
+    assert search_for(["words that no one has said"]).found == []
     name = str(connection.settings_dict["NAME"])
     reader = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT 1 FROM studies_study').fetchall()"
     subprocess.run([sys.executable, "-c", reader, name], check=True)
@@ -385,7 +385,7 @@ def test_erase_proves_that_the_words_are_gone(var: Path, words: str):
     factories.answer(person, "profile", {"occupation": words})
     Draft.objects.create(participation=person, step="later", answers={"one": [words]})
     (var / "server.log").write_text("nothing of anyone")
-    before = look_for(collect_words(scope_of(person)))
+    before = search_for(collect_words(scope_of(person)))
 
     proof = erase("demo", person.code)["proof"]
 

@@ -3,7 +3,7 @@ from itertools import combinations
 
 import pytest
 
-from studies.design.pairing import Candidate, Drawn, draw_pairs
+from studies.design.pairing import Candidate, DrawnPair, draw_pairs
 
 
 def everybody(people: int = 6, arms: str = "abc", turns: int = 3) -> list[Candidate]:
@@ -15,11 +15,11 @@ def everybody(people: int = 6, arms: str = "abc", turns: int = 3) -> list[Candid
     ]
 
 
-def drawn(candidates: list[Candidate], *, count: int, replies: bool = False, seed: int = 1) -> list[Drawn]:
+def drawn(candidates: list[Candidate], *, count: int, replies: bool = False, seed: int = 1) -> list[DrawnPair]:
     return draw_pairs(candidates, replies=replies, count=count, seed=seed)
 
 
-def runs_of(pairs: list[Drawn]) -> list[tuple[int, int, int | None]]:
+def runs_of(pairs: list[DrawnPair]) -> list[tuple[int, int, int | None]]:
     return [(pair.a.run, pair.b.run, pair.turn) for pair in pairs]
 
 

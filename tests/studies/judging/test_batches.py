@@ -307,12 +307,12 @@ def test_budget_is_reserved_before_a_batch_is_begun(server: str, prices: None) -
 def stop_when(patch: pytest.MonkeyPatch, state: str) -> None:
     """Someone stops all jobs as soon as the provider says this."""
 
-    def noted(batch: Batch, standing: Any, note: Any = batch_store.note) -> None:
+    def noted(batch: Batch, standing: Any, note: Any = batch_store.store_standing) -> None:
         note(batch, standing)
         if standing.state == state:
             Job.objects.update(state=Job.State.STOPPED)
 
-    patch.setattr(batch_store, "note", noted)
+    patch.setattr(batch_store, "store_standing", noted)
 
 
 def test_stopped_job_cancels_its_batch(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

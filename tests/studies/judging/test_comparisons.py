@@ -194,7 +194,7 @@ def test_judges_take_no_verdict_from_people() -> None:
     pair = pair_of(here, None, None)
     judge_pairs(key="demo")
     someone = factories.person(here, track="reviewer")
-    assert comparisons.at_hand(someone).pair == pair
+    assert comparisons.next_comparison_for(someone).pair == pair
     assert comparisons.tallies(pair.plan) == []
 
 

@@ -11,7 +11,7 @@ from studies.life import stages
 from studies.models import Amendment, Consent, Participation, Stage, Study
 from studies.participation import enrolment
 from studies.participation.timeouts import time_out_absent
-from studies.setup.storage import Explained, load_spec
+from studies.setup.storage import AmendmentReason, load_spec
 from tests import factories
 from tests.answers import BOXES
 from tests.people import Person
@@ -122,8 +122,8 @@ def test_nobody_is_timed_out_while_the_study_is_paused(hearts):
 def amended(study: Study, *, asks_again: bool) -> Amendment:
     spec = study.current().spec()
     consent = replace(spec.consent, version="hearts-6")
-    told = Explained("We keep the data one year longer.", by_name="ada", asks_again=asks_again)
-    return load_spec(replace(spec, consent=consent), explained=told).protocol.amendment
+    told = AmendmentReason("We keep the data one year longer.", by_name="ada", asks_again=asks_again)
+    return load_spec(replace(spec, consent=consent), amendment=told).protocol.amendment
 
 
 def signed(study: Study) -> Person:
@@ -135,7 +135,7 @@ def signed(study: Study) -> Person:
 @pytest.fixture
 def opened(hearts):
     """A study whose version is fixed, as opening does."""
-    stages.fix(hearts.current())
+    stages.freeze_version(hearts.current())
     return hearts
 
 

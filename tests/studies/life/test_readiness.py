@@ -12,7 +12,7 @@ from dialogue.models import Call
 from studies.design.safety_rules import OnCall, SafetyRules
 from studies.life import readiness, stages
 from studies.models import Amendment, Stage, Study
-from studies.setup.storage import Explained, NamesModels, load_spec
+from studies.setup.storage import AmendmentReason, NamesModels, load_spec
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -249,11 +249,11 @@ def test_what_people_read_of_an_amendment_names_no_model(name, hearts):
     make_ready(hearts)
     stages.move(hearts, Stage.OPEN, ADA)
     spec = replace(hearts.current().spec(), gone_after_days=9)
-    told = Explained(f"We no longer use {name}.", by_name="ada", asks_again=True)
+    told = AmendmentReason(f"We no longer use {name}.", by_name="ada", asks_again=True)
     with pytest.raises(NamesModels):
-        load_spec(spec, explained=told)
+        load_spec(spec, amendment=told)
     assert hearts.protocols.count() == 1
-    assert load_spec(spec, explained=replace(told, asks_again=False)).outcome == "amended"  # no one else reads it
+    assert load_spec(spec, amendment=replace(told, asks_again=False)).outcome == "amended"  # no one else reads it
 
 
 def test_a_paused_arm_is_no_other_design(hearts):

@@ -216,7 +216,7 @@ def test_safety_works_for_who_is_under_way(hearts, ada, mailoutbox):
     person.send({"language": "en"})
     person.send(ELIGIBLE)
     factories.close(hearts)
-    answers.say_unsafe(person.row)
+    answers.record_unsafe(person.row)
     assert "You told us that you do not feel safe." in person.page().content.decode()
     person.row.refresh_from_db()
     assert person.row.status == Status.STOPPED

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from dialogue.compiled import Compiled
+from dialogue.compiled_sql import CompiledQuery
 from studies.models import ArmRun, Participation
 from studies.participation import chats, enrolment
 from tests import factories
@@ -47,7 +47,7 @@ def test_row_without_a_related_one_has_none(run: ArmRun) -> None:
 
 def test_second_call_compiles_nothing(run: ArmRun) -> None:
     built = []
-    compiled = Compiled(ArmRun, lambda: built.append(1) or ArmRun.objects.filter(pk=0))
+    compiled = CompiledQuery(ArmRun, lambda: built.append(1) or ArmRun.objects.filter(pk=0))
     assert [len(compiled.rows(key)) for key in (run.pk, run.pk, 0)] == [1, 1, 0]
     assert built == [1]
 

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
 
-from dialogue import chat, frames
+from dialogue import chat, chat_frames
 from dialogue.models import Turn
 from studies.models import Answer, Draft, Response, Study, Submission
 from studies.models.participation import Status
@@ -298,7 +298,7 @@ def test_how_a_message_was_written_is_stored_where_it_was_agreed_to(recorded):
     conversation = person.row.runs.get(position=1).conversation
     conversation.timings = recorded
     conversation.save()
-    timing = frames.Timing(reading_ms=4000, typing_ms=9000, focus_losses=1, pasted=True)
+    timing = chat_frames.Timing(reading_ms=4000, typing_ms=9000, focus_losses=1, pasted=True)
     chat.take_seeker_turn(conversation.pk, client_id=str(uuid.uuid4()), text="Hello.", owner="me", timing=timing)
     turn = Turn.objects.get()
     stored = turn.reading_ms, turn.typing_ms, turn.focus_losses, turn.pasted

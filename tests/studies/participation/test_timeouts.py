@@ -543,7 +543,7 @@ def test_letting_back_is_for_researchers(hearts):
 
 def test_erasing_forgets_when_they_were_awaited(hearts):
     person = seen(hearts, 1)
-    timeouts.await_from_now(person)
+    timeouts.restart_timeout(person)
     erasure.erase(person)
     person.refresh_from_db()
     assert person.awaited_since is None

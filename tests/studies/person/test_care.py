@@ -643,10 +643,10 @@ def test_role_can_be_skipped_before_a_reply_without_rating_it():
 
 
 def test_conversation_of_another_person_is_untouched():
-    """`say_unsafe` ends what this person has open, and no one else's."""
+    """`record_unsafe` ends what this person has open, and no one else's."""
     person, other = someone(), Person("cared")
     other.go_to("chat", run=1)
     other.page()
     person.client.post("/study/unsafe/")
-    assert chat.missed_after(other.conversation().pk, 0).frames == []
+    assert chat.get_missed_frames(other.conversation().pk, 0).frames == []
     assert other.conversation().status == "open"

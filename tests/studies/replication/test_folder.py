@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from studies.management.commands.replicate import put_in_place
-from studies.replication.finished import FinishedParts
+from studies.replication.finished_parts import FinishedParts
 from studies.replication.folder_lock import FolderInUse, lock_folder
 from studies.replication.walks import Part
 

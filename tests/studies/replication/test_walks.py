@@ -10,9 +10,9 @@ from studies.design.reading import read_study
 from studies.design.spec import StudySpec
 from studies.instruments.loading import instrument_ids
 from studies.participation.consent import template_ids
-from studies.replication.page import Page, table
+from studies.replication.invented_people import invent_counsellors, invent_participants
 from studies.replication.papers import Results, read_paper
-from studies.replication.people import invent_counsellors, invent_participants
+from studies.replication.replication_page import Page, table
 from studies.replication.walks import Walk
 
 WORDS = {

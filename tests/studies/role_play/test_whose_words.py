@@ -40,7 +40,7 @@ def test_line_of_a_difficult_seeker_that_only_the_classifier_suspects_asks_nothi
     taken = counsellor.say(SUSPECTED)
     sign = RiskEvent.objects.get()
     assert (sign.level, sign.entries, taken.shown) == (2, ["classifier"], ())
-    assert all(frame.type != "help" for frame in chat.missed_after(counsellor.conversation().pk, 0).frames)
+    assert all(frame.type != "help" for frame in chat.get_missed_frames(counsellor.conversation().pk, 0).frames)
 
 
 def test_words_that_a_pattern_finds_are_asked_about(counsellor: Person) -> None:

@@ -132,10 +132,10 @@ def test_plan_shows_progress_and_who_was_preferred(study, desk):
     plan = made(study)
     reviewer = factories.person(study, track="reviewer")
     for place in ("first", "tie"):
-        comparison = comparisons.at_hand(reviewer)
+        comparison = comparisons.next_comparison_for(reviewer)
         if place == "first":
             winner = comparison.pair.side(comparison.shown_first)[0].arm
-        comparisons.judge(comparison, [AnswerValue("better_overall", text=place)])
+        comparisons.store_verdicts(comparison, [AnswerValue("better_overall", text=place)])
 
     page = html(desk.get(address("pair-plan", plan.pk)))
     won, lost = ("1", "0") if winner == "amber" else ("0", "1")

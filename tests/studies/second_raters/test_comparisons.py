@@ -73,7 +73,7 @@ def answers(person: Person, place: str = "first", **others: str) -> dict[str, st
 
 
 def judged(person: Participation) -> Comparison:
-    comparison = comparisons.at_hand(person)
+    comparison = comparisons.next_comparison_for(person)
     assert comparison is not None
     Comparison.objects.filter(pk=comparison.pk).update(done_at=timezone.now())
     return comparison
@@ -193,7 +193,7 @@ def test_reviewer_gets_each_pair_once_and_sees_each_side_first_as_often(study):
     plan(study, each=2)
     person = reviewer(study)
     seen = []
-    while (comparison := comparisons.at_hand(person)) is not None:
+    while (comparison := comparisons.next_comparison_for(person)) is not None:
         seen.append(comparison)
         Comparison.objects.filter(pk=comparison.pk).update(done_at=timezone.now())
         first = Counter(one.shown_first for one in seen)
@@ -221,7 +221,7 @@ def test_pairs_with_the_fewest_verdicts_come_first_and_none_gets_too_many(study)
     assert not first & second
     assert comparisons.waiting_for(reviewer(study), Rater(pk=0)).filter(given=0).count() == 0
     for person in (one, other, reviewer(study)):
-        while comparisons.at_hand(person) is not None:
+        while comparisons.next_comparison_for(person) is not None:
             judged(person)
     assert {pair.comparisons.count() for pair in Pair.objects.all()} == {2}
 
@@ -229,30 +229,30 @@ def test_pairs_with_the_fewest_verdicts_come_first_and_none_gets_too_many(study)
 def test_same_pair_is_at_hand_until_it_is_judged(study):
     plan(study)
     person = reviewer(study)
-    assert comparisons.at_hand(person) == comparisons.at_hand(person)
+    assert comparisons.next_comparison_for(person) == comparisons.next_comparison_for(person)
     assert Comparison.objects.count() == 1
 
 
 def test_pair_that_was_begun_and_left_goes_back_after_a_day(study):
     plan(study, count=3)
-    left = comparisons.at_hand(reviewer(study))
+    left = comparisons.next_comparison_for(reviewer(study))
     other = reviewer(study)
     assert [judged(other).pair_id for _ in range(2)]
-    assert comparisons.at_hand(other) is None
+    assert comparisons.next_comparison_for(other) is None
 
     Comparison.objects.filter(pk=left.pk).update(given_at=timezone.now() - timedelta(hours=25))
-    assert comparisons.at_hand(other).pair == left.pair
+    assert comparisons.next_comparison_for(other).pair == left.pair
     assert not Comparison.objects.filter(pk=left.pk).exists()
 
 
 def test_pair_that_nobody_took_meanwhile_is_kept_for_another_day(study):
     plan(study, count=3)
     person = reviewer(study)
-    begun = comparisons.at_hand(person)
+    begun = comparisons.next_comparison_for(person)
     Comparison.objects.filter(pk=begun.pk).update(given_at=timezone.now() - timedelta(hours=25))
-    assert comparisons.at_hand(person) == begun
+    assert comparisons.next_comparison_for(person) == begun
     comparisons.take_back(study)
-    assert comparisons.at_hand(person) == begun
+    assert comparisons.next_comparison_for(person) == begun
 
 
 def test_artificial_reviewers_get_test_data_and_real_ones_get_real_data(study):
@@ -265,9 +265,9 @@ def test_artificial_reviewers_get_test_data_and_real_ones_get_real_data(study):
 
 def test_pairs_of_a_closed_plan_or_another_language_are_not_given_out(study):
     made = plan(study)
-    assert comparisons.at_hand(reviewer(study, language="zh")) is None
+    assert comparisons.next_comparison_for(reviewer(study, language="zh")) is None
     PairPlan.objects.filter(pk=made.pk).update(is_open=False)
-    assert comparisons.at_hand(reviewer(study)) is None
+    assert comparisons.next_comparison_for(reviewer(study)) is None
 
 
 # The page
@@ -472,7 +472,7 @@ def test_who_leaves_after_the_draw_is_in_no_pair_that_is_given_out(study, change
     Participation.objects.filter(pk=run.participation_id).update(**change)
     person = reviewer(study)
     seen = set()
-    while (comparison := comparisons.at_hand(person)) is not None:
+    while (comparison := comparisons.next_comparison_for(person)) is not None:
         seen |= {comparison.pair.run_a_id, comparison.pair.run_b_id}
         judged(person)
     gone = set(run.participation.runs.values_list("pk", flat=True))

@@ -19,7 +19,7 @@ from studies.instruments.loading import load
 from studies.instruments.vignettes import vignettes
 from studies.models import Adjudication, Response, Review, ReviewItem, ReviewPlan
 from studies.second_raters import disagreements, review_work, reviews
-from studies.second_raters.reviews import Source, Wanted, make_plan, next_for
+from studies.second_raters.reviews import Source, WantedPlan, make_plan, next_review_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def address(name, *args):
 
 def plan_of(study, **fields):
     wanted = {"name": "first", "instruments": (SCALE,), "source": Source(), "calibration": False, **fields}
-    return make_plan(study, Wanted(**wanted))
+    return make_plan(study, WantedPlan(**wanted))
 
 
 def reviewer_of(study, **fields):
@@ -72,16 +72,16 @@ def rated(review, score, reason="", **scores):
     answers = [
         AnswerValue(item.key, value=float(scores.get(item.key, score)), reason=reason) for item in load(SCALE).items
     ]
-    reviews.take(review, load(SCALE), answers, language="en", seconds={})
+    reviews.store_ratings(review, load(SCALE), answers, language="en", seconds={})
 
 
 def rates_vignette(reviewer, off=0):
     """All its items known but for `off` of them, which are a point off."""
-    review = next_for(reviewer)
+    review = next_review_for(reviewer)
     known = vignettes()[0].known
     far = {item: one.score + (1 if one.score < 5 else -1) for item, one in known.items()}
     scores = {item: far[item] if place < off else one.score for place, (item, one) in enumerate(known.items())}
-    reviews.take_vignette(review, [AnswerValue(item, value=float(score)) for item, score in scores.items()])
+    reviews.store_vignette_scores(review, [AnswerValue(item, value=float(score)) for item, score in scores.items()])
     reviews.finish(review)
     return review
 
@@ -95,12 +95,12 @@ def test_work_tells_what_came_of_what_was_given(study):
     plan = plan_of(study, ratings_each=1)
     reviewer = reviewer_of(study)
     for minutes in (4, 10):
-        review = next_for(reviewer)
+        review = next_review_for(reviewer)
         rated(review, 3)
         Review.objects.filter(pk=review.pk).update(
             given_at=timezone.now() - timedelta(minutes=minutes), done_at=timezone.now()
         )
-    reviews.give_back(next_for(reviewer), "other")
+    reviews.give_back(next_review_for(reviewer), "other")
 
     [work] = review_work.work_of(plan)
 
@@ -125,9 +125,9 @@ def test_drift_is_the_change_between_the_two_times(study):
         factories.run_with_turns(study)
     plan = plan_of(study, ratings_each=1, repeat_every=2)
     reviewer = reviewer_of(study)
-    rated(next_for(reviewer), 2)
-    rated(next_for(reviewer), 2)
-    rated(next_for(reviewer), 2, safety=4, engagement=3)
+    rated(next_review_for(reviewer), 2)
+    rated(next_review_for(reviewer), 2)
+    rated(next_review_for(reviewer), 2, safety=4, engagement=3)
 
     [work] = review_work.work_of(plan)
 
@@ -140,10 +140,10 @@ def test_own_mean_stands_beside_that_of_others_on_what_both_rated(study):
         factories.run_with_turns(study)
     plan = plan_of(study, ratings_each=2)
     kind, strict = reviewer_of(study), reviewer_of(study)
-    shared = next_for(kind)
+    shared = next_review_for(kind)
     rated(shared, 5)
     rated(Review.objects.create(plan=plan, reviewer=strict, item=shared.item), 2)
-    rated(next_for(kind), 1)  # no one else rated this one
+    rated(next_review_for(kind), 1)  # no one else rated this one
 
     work = {one.reviewer: one for one in review_work.work_of(plan)}
 
@@ -156,8 +156,8 @@ def test_progress_of_a_plan_counts_ratings_and_whole_conversations(study):
         factories.run_with_turns(study)
     plan = plan_of(study, ratings_each=2, overlap=0.5)
     reviewer = reviewer_of(study)
-    rated(next_for(reviewer), 3)
-    next_for(reviewer)
+    rated(next_review_for(reviewer), 3)
+    next_review_for(reviewer)
 
     progress = review_work.progress_of(plan)
 
@@ -176,8 +176,8 @@ def differing(study):
     run = factories.run_with_turns(study)
     plan = plan_of(study)
     first, second = reviewer_of(study), reviewer_of(study)
-    rated(next_for(first), 3, reason="It kept to the matter.", safety=5, engagement=2)
-    rated(next_for(second), 4, safety=1, engagement=4)
+    rated(next_review_for(first), 3, reason="It kept to the matter.", safety=5, engagement=2)
+    rated(next_review_for(second), 4, safety=1, engagement=4)
     return plan, run, first, second
 
 
@@ -202,7 +202,7 @@ def test_a_repeat_is_no_other_opinion(study):
     plan = plan_of(study, ratings_each=1, repeat_every=2)
     reviewer = reviewer_of(study)
     for score in (1, 1, 5):
-        rated(next_for(reviewer), score)
+        rated(next_review_for(reviewer), score)
 
     assert disagreements.disagreements(plan) == []
 
@@ -437,10 +437,10 @@ def test_reviews_file_has_what_was_given_and_what_became_of_it(study):
     plan_of(study, calibration=True)
     reviewer = reviewer_of(study)
     for _ in vignettes():
-        review = next_for(reviewer)
-        reviews.take_vignette(review, [AnswerValue("safety", value=3.0)])
+        review = next_review_for(reviewer)
+        reviews.store_vignette_scores(review, [AnswerValue("safety", value=3.0)])
         reviews.finish(review)
-    reviews.give_back(next_for(reviewer), "distress", "Too near.")
+    reviews.give_back(next_review_for(reviewer), "distress", "Too near.")
 
     *first, last = rows_of(study, "reviews")
 
@@ -504,7 +504,7 @@ def test_erasing_a_seeker_takes_the_reviews_of_their_conversations(study):
     plan = plan_of(study, ratings_each=2)
     reviewers = [reviewer_of(study) for _ in range(2)]
     for reviewer, score in zip(reviewers, (1, 5), strict=True):
-        rated(next_for(reviewer), score)
+        rated(next_review_for(reviewer), score)
     disagreements.adjudicate(disagreements.disagreements(plan)[0], score=2.0, reason="Why.", by=None)
 
     removed = erase_rows(seeker)
@@ -520,11 +520,11 @@ def test_erasing_a_reviewer_takes_their_work_and_gives_it_to_others(study):
     factories.run_with_turns(study)
     plan_of(study, ratings_each=1)
     reviewer, other = reviewer_of(study), reviewer_of(study)
-    rated(next_for(reviewer), 3)
-    assert next_for(other) is None
+    rated(next_review_for(reviewer), 3)
+    assert next_review_for(other) is None
 
     removed = erase_rows(reviewer)
 
     assert removed.rows["reviews"] == 1
     assert not Review.objects.exists()
-    assert next_for(other) is not None
+    assert next_review_for(other) is not None

@@ -17,7 +17,7 @@ from studies.models import Answer, Participation, Response, Review, ReviewPlan
 from studies.participation import progress
 from studies.participation.responses import answers_of
 from studies.second_raters import reviews
-from studies.second_raters.reviews import Source, Wanted, faults, make_plan, next_for
+from studies.second_raters.reviews import Source, WantedPlan, faults, make_plan, next_review_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def conversations(study, count, **fields):
 
 
 def plan_of(study, *, name="first", instruments=(SCALE,), calibration=False, source=None, **fields):
-    wanted = Wanted(name, instruments, source or Source(), calibration=calibration, **fields)
+    wanted = WantedPlan(name, instruments, source or Source(), calibration=calibration, **fields)
     assert faults(study, wanted) == {}
     return make_plan(study, wanted)
 
@@ -49,12 +49,12 @@ def finished(review, score=3.0):
     while instrument := reviews.instrument_due(review):
         scale = load(instrument)
         answers = [AnswerValue(item.key, value=score) for item in scale.items]
-        reviews.take(review, scale, answers, language="en", seconds={})
+        reviews.store_ratings(review, scale, answers, language="en", seconds={})
     review.refresh_from_db()
 
 
 def rates_everything(reviewer, score=3.0):
-    while review := next_for(reviewer):
+    while review := next_review_for(reviewer):
         finished(review, score)
 
 
@@ -165,9 +165,9 @@ def test_a_plan_that_cannot_be_made_is_refused_with_its_place(study, changes, ab
     conversations(study, 1)
     plan_of(study, name="there")
 
-    assert list(faults(study, Wanted(**{"name": "new", "instruments": (SCALE,), "source": Source(), **changes}))) == [
-        about
-    ]
+    assert list(
+        faults(study, WantedPlan(**{"name": "new", "instruments": (SCALE,), "source": Source(), **changes}))
+    ) == [about]
 
 
 def test_a_plan_of_nothing_is_refused(study):
@@ -185,9 +185,9 @@ def test_a_reviewer_gets_one_thing_at_a_time_and_nothing_twice(study):
     plan_of(study, name="second", ratings_each=2)
     reviewer = reviewer_of(study)
 
-    first = next_for(reviewer)
+    first = next_review_for(reviewer)
 
-    assert next_for(reviewer) == first
+    assert next_review_for(reviewer) == first
     rates_everything(reviewer)
     rated = list(reviewer.reviews.values_list("item__run", flat=True))
     assert sorted(rated) == sorted(run.pk for run in runs)
@@ -210,20 +210,20 @@ def test_test_data_is_for_artificial_reviewers_and_real_for_real_ones(study):
     conversations(study, 1, is_test=True)
     real, tests = plan_of(study), plan_of(study, name="tests", source=Source(is_test=True))
 
-    assert next_for(reviewer_of(study)).plan == real
-    assert next_for(reviewer_of(study, is_test=True)).plan == tests
+    assert next_review_for(reviewer_of(study)).plan == real
+    assert next_review_for(reviewer_of(study, is_test=True)).plan == tests
 
 
 def test_a_closed_plan_gives_nothing_out_and_what_was_begun_may_be_finished(study):
     conversations(study, 2)
     plan = plan_of(study)
     reviewer = reviewer_of(study)
-    begun = next_for(reviewer)
+    begun = next_review_for(reviewer)
     ReviewPlan.objects.filter(pk=plan.pk).update(is_open=False)
 
-    assert next_for(reviewer) == begun
+    assert next_review_for(reviewer) == begun
     finished(begun)
-    assert next_for(reviewer) is None
+    assert next_review_for(reviewer) is None
 
 
 def test_conversations_come_in_the_language_of_the_reviewer(study):
@@ -232,9 +232,9 @@ def test_conversations_come_in_the_language_of_the_reviewer(study):
     chinese.conversation.save()
     plan_of(study)
 
-    assert next_for(reviewer_of(study)).item.run == english
-    assert next_for(reviewer_of(study, language="zh")).item.run == chinese
-    assert next_for(reviewer_of(study, language="zh")).item.run == chinese
+    assert next_review_for(reviewer_of(study)).item.run == english
+    assert next_review_for(reviewer_of(study, language="zh")).item.run == chinese
+    assert next_review_for(reviewer_of(study, language="zh")).item.run == chinese
 
 
 def test_arms_are_given_out_one_after_the_other(study):
@@ -245,7 +245,7 @@ def test_arms_are_given_out_one_after_the_other(study):
     arms = []
     for _ in range(6):
         for reviewer in reviewers:
-            review = next_for(reviewer)
+            review = next_review_for(reviewer)
             arms.append(review.item.run.arm)
             finished(review)
 
@@ -260,7 +260,7 @@ def test_the_overlap_is_spread_evenly_over_all_pairs_of_five_reviewers(study):
     reviewers = [reviewer_of(study) for _ in range(5)]
     for _ in range(8):
         for reviewer in reviewers:
-            finished(next_for(reviewer))
+            finished(next_review_for(reviewer))
 
     raters = reviews.raters_of(plan)
     shared = Counter(pair for both in raters.values() for pair in combinations(sorted(both), 2))
@@ -279,14 +279,14 @@ def test_what_was_begun_and_lies_for_a_day_goes_to_others(study):
     conversations(study, 1)
     plan_of(study, ratings_each=1)
     slow, quick = reviewer_of(study), reviewer_of(study)
-    begun = next_for(slow)
-    assert next_for(quick) is None
+    begun = next_review_for(slow)
+    assert next_review_for(quick) is None
     late(begun)
 
-    taken = next_for(quick)
+    taken = next_review_for(quick)
 
     assert taken.item == begun.item
-    assert next_for(slow) is None
+    assert next_review_for(slow) is None
     begun.refresh_from_db()
     assert begun.declined_because == "expired"
 
@@ -295,23 +295,23 @@ def test_what_nobody_took_meanwhile_is_still_the_reviewers(study):
     conversations(study, 1)
     plan_of(study, ratings_each=1)
     slow, quick = reviewer_of(study), reviewer_of(study)
-    begun = next_for(slow)
+    begun = next_review_for(slow)
     late(begun)
 
-    assert next_for(slow) == begun
-    assert next_for(quick) is None
+    assert next_review_for(slow) == begun
+    assert next_review_for(quick) is None
 
 
 def test_what_is_given_back_goes_to_others_and_never_to_the_same_one(study):
     conversations(study, 1)
     plan_of(study, ratings_each=1)
     first, second = reviewer_of(study), reviewer_of(study)
-    review = next_for(first)
+    review = next_review_for(first)
 
     reviews.give_back(review, "distress", "It is too near.")
 
-    assert next_for(first) is None
-    assert next_for(second).item == review.item
+    assert next_review_for(first) is None
+    assert next_review_for(second).item == review.item
     review.refresh_from_db()
     assert (review.declined_because, review.declined_note) == ("distress", "It is too near.")
 
@@ -320,11 +320,11 @@ def test_what_a_reviewer_has_begun_who_leaves_goes_to_others(study):
     conversations(study, 1)
     plan_of(study, ratings_each=1)
     leaving = reviewer_of(study)
-    next_for(leaving)
+    next_review_for(leaving)
 
     progress.leave(leaving)
 
-    assert next_for(reviewer_of(study)) is not None
+    assert next_review_for(reviewer_of(study)) is not None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -338,7 +338,7 @@ def test_many_at_once_never_get_more_than_is_wanted():
     def take_one(reviewer):
         """From two tabs each."""
         start.wait()
-        next_for(Participation.objects.get(pk=reviewer.pk))
+        next_review_for(Participation.objects.get(pk=reviewer.pk))
         connection.close()
 
     tabs = [threading.Thread(target=take_one, args=[person]) for person in people for _ in range(2)]
@@ -359,31 +359,31 @@ def test_vignettes_come_first_and_only_once_for_a_reviewer(study):
     plan_of(study, calibration=True)
     reviewer = reviewer_of(study)
     met = []
-    while (review := next_for(reviewer)) and review.vignette:
+    while (review := next_review_for(reviewer)) and review.vignette:
         met.append(review.vignette)
-        reviews.take_vignette(review, [AnswerValue("safety", value=3.0)])
-        assert next_for(reviewer) == review  # until they have seen how far they were
+        reviews.store_vignette_scores(review, [AnswerValue("safety", value=3.0)])
+        assert next_review_for(reviewer) == review  # until they have seen how far they were
         reviews.finish(review)
 
     assert met == [one.key for one in vignettes()]
     finished(review)
     conversations(study, 1)
     plan_of(study, name="second", calibration=True)
-    assert next_for(reviewer).vignette == ""
+    assert next_review_for(reviewer).vignette == ""
 
 
 def test_no_vignette_is_given_where_no_conversation_would_follow(study):
     conversations(study, 1)
     plan_of(study, calibration=True).items.all().delete()  # as when their people are erased
 
-    assert next_for(reviewer_of(study)) is None
+    assert next_review_for(reviewer_of(study)) is None
 
 
 def test_vignettes_are_for_the_scale_that_is_known_of_them(study):
     conversations(study, 1)
     plan_of(study, instruments=("worst_case_4",), calibration=True)
 
-    assert next_for(reviewer_of(study)).vignette == ""
+    assert next_review_for(reviewer_of(study)).vignette == ""
 
 
 @pytest.mark.parametrize("one", vignettes(), ids=lambda one: one.key)
@@ -401,7 +401,7 @@ def test_an_earlier_conversation_comes_again_as_the_second_replicate(study):
     plan_of(study, ratings_each=1, repeat_every=2)
     reviewer = reviewer_of(study)
     given = []
-    while review := next_for(reviewer):
+    while review := next_review_for(reviewer):
         given.append((review.item_id, review.replicate))
         finished(review, score=float(review.replicate + 2))
 
@@ -422,7 +422,7 @@ def test_a_rating_is_the_reviewers_and_never_taken_for_the_seekers(study):
     plan_of(study)
     reviewer = reviewer_of(study)
 
-    finished(next_for(reviewer), score=2.0)
+    finished(next_review_for(reviewer), score=2.0)
 
     response = Response.objects.get(rater__participation=reviewer)
     stored = (response.rater.kind, response.run, response.moment, response.replicate, response.is_rating)
@@ -435,10 +435,10 @@ def test_a_rating_is_the_reviewers_and_never_taken_for_the_seekers(study):
 def test_a_conversation_is_done_when_every_scale_of_the_plan_is_answered(study):
     conversations(study, 1)
     plan_of(study, instruments=(SCALE, "worst_case_4"))
-    review = next_for(reviewer_of(study))
+    review = next_review_for(reviewer_of(study))
     answers = [AnswerValue(item.key, value=3.0) for item in load(SCALE).items]
 
-    reviews.take(review, load(SCALE), answers, language="en", seconds={})
+    reviews.store_ratings(review, load(SCALE), answers, language="en", seconds={})
 
     review.refresh_from_db()
     assert (review.done_at, reviews.instrument_due(review)) == (None, "worst_case_4")
@@ -450,7 +450,7 @@ def test_work_is_missing_where_a_done_conversation_has_no_ratings(study):
     conversations(study, 1)
     plan_of(study)
     reviewer = reviewer_of(study, plan=[{"kind": "reviews", "key": "reviews"}, {"kind": "debrief", "key": "debrief"}])
-    review = next_for(reviewer)
+    review = next_review_for(reviewer)
     finished(review)
     assert progress.missing_parts(reviewer) == []
 
@@ -465,5 +465,5 @@ def test_how_much_is_left_is_shared_among_those_who_are_at_work(study):
     reviewer, _other = reviewer_of(study), reviewer_of(study)
 
     assert reviews.load_of(reviewer) == reviews.Load(done=0, left=10 + len(vignettes()))
-    next_for(reviewer)
+    next_review_for(reviewer)
     assert reviews.load_of(reviewer) == reviews.Load(done=0, left=10 + len(vignettes()))

@@ -164,7 +164,7 @@ def test_import_tells_every_fault_with_its_line(study: Study, tmp_path: Path):
 def test_import_leaves_a_pair_alone_that_its_rater_has_at_hand(study: Study, tmp_path: Path):
     comparisons.make_plan(study, name="p", instrument="pairwise_support", each=1, drawing=comparisons.Drawing())
     person = factories.person(study, track="reviewer")
-    begun = comparisons.at_hand(person)
+    begun = comparisons.next_comparison_for(person)
     row = ONE | {"pair": begun.pair.code, "rater": person.code, "plan": "p", "instrument": "pairwise_support"}
 
     assert faults(table(tmp_path, row)) == [f"2: rater: '{person.code}' has this pair at hand just now"]
@@ -204,8 +204,8 @@ def test_export_comes_back_the_same_from_another_study(tmp_path: Path):
     person = factories.person(study, track="reviewer")
     for place, reason in (("first", "=kind"), ("tie", ""), ("second", "Two\nlines, “quoted”")):
         said = [AnswerValue(question, text=place, reason=reason) for question in ("better_overall", "more_helpful")]
-        assert comparisons.judge(comparisons.at_hand(person), said)
-    comparisons.at_hand(factories.person(study, track="reviewer"))  # begun, and so in no file
+        assert comparisons.store_verdicts(comparisons.next_comparison_for(person), said)
+    comparisons.next_comparison_for(factories.person(study, track="reviewer"))  # begun, and so in no file
 
     def exported(key: str) -> list[dict[str, str]]:
         call_command("export", key, "--out", str(tmp_path / key), verbosity=0, stdout=StringIO())
@@ -231,7 +231,7 @@ def test_export_leaves_test_data_out_unless_it_is_asked_for(study: Study, tmp_pa
     drawing = comparisons.Drawing(test_data=True)
     comparisons.make_plan(study, name="p", instrument="pairwise_support", each=1, drawing=drawing)
     person = factories.person(study, track="reviewer", is_test=True)
-    comparisons.judge(comparisons.at_hand(person), [AnswerValue("better_overall", text="tie")])
+    comparisons.store_verdicts(comparisons.next_comparison_for(person), [AnswerValue("better_overall", text="tie")])
     for asked in ([], ["--include-tests"]):
         call_command("export", "demo", "--out", str(tmp_path / "out"), *asked, verbosity=0, stdout=StringIO())
         assert (tmp_path / "out" / "pairs.csv").exists() == bool(asked)

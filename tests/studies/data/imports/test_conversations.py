@@ -11,7 +11,7 @@ from studies.data.imports.conversations import import_conversations
 from studies.judging.material import get_turns
 from studies.judging.planning import runs_to_judge
 from studies.models import ArmRun
-from studies.participation.counts import by_arm
+from studies.participation.counts import count_by_arm
 from tests import factories
 from tests.studies.data.imports.importing import Importing
 
@@ -153,7 +153,7 @@ def test_a_last_message_without_a_reply_keeps_its_emotion_and_is_no_turn_to_judg
     columns = [column.name for table in TABLES if table.name == "conversations" for column in table.columns]
     assert dict(zip(columns, conversation, strict=True))["turns"] == 1
     assert [turn.number for turn in get_turns([run])[run.conversation_id]] == [1]
-    assert [(row.turns, row.failed) for row in by_arm(study) if row.runs] == [(1, 0)]
+    assert [(row.turns, row.failed) for row in count_by_arm(study) if row.runs] == [(1, 0)]
 
 
 def test_a_conversation_without_any_reply_is_imported_and_not_judged(tmp_path: Path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.data.training.duplicates import NEAR, Duplicate, Seen, fold, nearly_same, pieces, similarity
+from studies.data.training.duplicates import NEAR, Duplicate, SeenTexts, fold, nearly_same, pieces, similarity
 
 WORDS = st.lists(st.sampled_from(["rain", "work", "alone", "again", "我", "难过", "sleep"]), min_size=1, max_size=12)
 
@@ -26,7 +26,7 @@ def changed(text: str, at: int) -> str:
 )
 def test_case_width_and_white_space_make_no_difference(text, same):
     assert fold(text) == fold(same)
-    with Seen() as seen:
+    with SeenTexts() as seen:
         assert [seen.look(text), seen.look(same)] == [None, Duplicate.EXACT]
 
 
@@ -42,10 +42,10 @@ def test_one_changed_letter_in_a_long_text_is_a_near_duplicate_and_in_a_short_on
     """A letter stands in 5 pieces: of n pieces n - 5 stay, of n + 5 in all; 0.9 is reached from n = 95 on."""
     long, short = random_text(99, seed=1), random_text(60, seed=1)
     assert (len(pieces(long)), len(pieces(short))) == (95, 56)
-    with Seen() as seen:
+    with SeenTexts() as seen:
         assert seen.look(long) is None
         assert seen.look(changed(long, 40)) is Duplicate.NEAR
-    with Seen() as seen:
+    with SeenTexts() as seen:
         assert [seen.look(short), seen.look(changed(short, 30))] == [None, None]
 
 
@@ -55,21 +55,21 @@ def test_what_was_not_let_through_is_not_compared_with():
     second = changed(changed(first, 20), 60)
     third = changed(changed(second, 100), 140)
     assert similarity(second, third) >= NEAR > similarity(first, third)
-    with Seen() as seen:
+    with SeenTexts() as seen:
         assert [seen.look(first), seen.look(second), seen.look(third)] == [None, Duplicate.NEAR, None]
 
 
 def test_near_texts_are_found_among_many():
     """Comparing all would be slow; the bands must not lose any (one in 10^7 by the formula)."""
     texts = [random_text(400, seed) for seed in range(150)]
-    with Seen() as seen:
+    with SeenTexts() as seen:
         assert {seen.look(text) for text in texts} == {None}
         assert {seen.look(changed(changed(text, 30), 300)) for text in texts} == {Duplicate.NEAR}
 
 
 def test_parts_are_compared_one_by_one():
     prompt = random_text(2000, seed=3)
-    with Seen() as seen:
+    with SeenTexts() as seen:
         assert seen.look(prompt, "That is hard.", "Go for a walk.") is None
         assert seen.look(prompt, "That is hard.", "Have you eaten?") is None
         assert seen.look(changed(prompt, 1000), "That is hard.", "Go for a walk.") is Duplicate.NEAR
@@ -78,10 +78,10 @@ def test_parts_are_compared_one_by_one():
 
 @given(st.lists(WORDS.map(" ".join), max_size=25))
 def test_kept_texts_are_all_different_and_stand_for_those_left_out(texts):
-    with Seen() as seen:
+    with SeenTexts() as seen:
         kept = [text for text in texts if seen.look(text) is None]
     for place, text in enumerate(kept):
         assert not any(nearly_same([fold(text)], [fold(other)]) for other in kept[:place])
     assert all(any(nearly_same([fold(text)], [fold(one)]) for one in kept) for text in texts)
-    with Seen() as again:
+    with SeenTexts() as again:
         assert [text for text in kept if again.look(text) is None] == kept

@@ -1,0 +1,118 @@
+"""The care page that a person in danger sees: help lines, a question, who was alerted. It names no arm."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from dialogue.compiled_sql import CompiledQuery
+from dialogue.models import RiskEvent
+from dialogue.safety.categories import PageCategory, page_category
+from dialogue.safety.resources import Resource, lines_for
+from studies.care import answers
+from studies.care.alarms import WaitingFacts, get_waiting_facts
+from studies.care.desk import get_messages
+from studies.models import Participation, Question, SafetyAct
+from studies.models.participation import Status
+
+NOBODY_TOLD = WaitingFacts((), None, overdue=False)
+SHOWN_FIRST = 2  # lines that stand as buttons at the head of the page
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A letter that a member of the team wrote to the person. `question`: what they had asked; empty if nothing."""
+
+    text: str
+    at: datetime
+    zone: ZoneInfo  # of the study
+    question: str = ""
+
+
+@dataclass(frozen=True)
+class CarePage:
+    """Everything that the page says of one sign of danger. `number` is 0 where no sign is stored."""
+
+    number: int
+    level: int
+    category: PageCategory
+    lines: Sequence[Resource]
+    facts: WaitingFacts
+    letters: Sequence[Letter]
+    zone: ZoneInfo
+    answer: str = ""  # to "Are you safe right now?": no, hard, safe
+    from_answer: bool = False  # they said it by a button, so there are no words of theirs
+    is_held: bool = False
+    goes_on: bool = False  # the person's part does, beside this page
+    is_test: bool = False
+    asks_role: bool = False
+    asks_role_again: bool = False
+    words: str = ""  # that the question about the role is about
+    needs_check: bool = False
+    rule: str = "wait"  # what "Yes, I am safe" leads to
+    asks_where: bool = False
+    where: str = ""
+
+    def first_lines(self) -> Sequence[Resource]:
+        return self.lines[:SHOWN_FIRST]
+
+    def other_lines(self) -> Sequence[Resource]:
+        return self.lines[SHOWN_FIRST:]
+
+
+def get_care_page(person: Participation) -> CarePage:
+    """Return the contents of a person's care page, about their newest sign of danger."""
+    event = answers.get_event(person)
+    spec = person.design()
+    level = event.level if event else 3
+    category = page_category(event.categories if event else ())
+    common = {
+        "level": level,
+        "category": category,
+        "lines": lines_for(person.country or spec.country, level=level, category=category),
+        "letters": get_letters(person),
+        "zone": get_zone(person),
+        "is_held": person.status == Status.HELD,
+        "goes_on": not person.is_over() and person.status != Status.HELD,
+        "is_test": person.is_test,
+    }
+    if event is None:
+        return CarePage(number=0, facts=NOBODY_TOLD, **common)
+    asks_role = person.status == Status.HELD and answers.asks_about_role(event)
+    is_unsafe = event.safe_answer == RiskEvent.SafeAnswer.NO
+    return CarePage(
+        number=event.pk,
+        facts=get_waiting_facts(event),
+        answer=event.safe_answer,
+        from_answer=answers.is_choice(event),
+        asks_role=asks_role,
+        asks_role_again=asks_role and answers.has_said_role(event),
+        words=answers.get_words(event) if asks_role else "",
+        needs_check=person.status == Status.HELD and answers.needs_check(person, event),
+        rule=answers.get_rule(person, event),
+        asks_where=is_unsafe and spec.safety.ask_where,
+        where=get_where(event) if is_unsafe else "",
+        **common,
+    )
+
+
+ANSWERED = CompiledQuery(Question, lambda: Question.objects.filter(participation=0, answered_at__isnull=False))
+
+
+def get_letters(person: Participation) -> list[Letter]:
+    """Return what members of the team wrote to a person, also in answer to a question, newest first."""
+    zone = get_zone(person)
+    letters = [Letter(one.text, one.at, zone) for one in get_messages(person)]
+    for asked in ANSWERED.rows(person.pk):
+        letters.append(Letter(asked.answer, asked.answered_at, zone, question=asked.text))
+    return sorted(letters, key=lambda letter: letter.at, reverse=True)
+
+
+def get_zone(person: Participation) -> ZoneInfo:
+    return ZoneInfo(person.design().safety.time_zone)
+
+
+def get_where(event: RiskEvent) -> str:
+    """Return the place where the person last said that they are, or ""."""
+    act = event.acts.filter(kind=SafetyAct.Kind.WHERE).order_by("at", "pk").last()
+    return act.text if act else ""

@@ -1,0 +1,56 @@
+"""The days of a study's retention, as its page Lifecycle tells them: what is removed when, and how far it has come."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.utils.translation import gettext as _
+
+from studies.data.retention_schedule import BEFORE, Step, find_due_of, get_days
+from studies.models import RetentionRecord, Study
+from studies.selection.mails import is_address
+
+
+@dataclass(frozen=True)
+class RetentionDay:
+    """A day of retention as the page shows it: what is done after it, and whether that is done or waits."""
+
+    what: str
+    day: date
+    state: str
+
+
+def list_days(study: Study, now: datetime) -> list[RetentionDay]:
+    """Return the days of the current version and those on which something was done, the earliest first."""
+    records = {(each.what, each.day): each for each in study.retention_records.all()}
+    steps = {(due.what, due.day): due.step for due in find_due_of(study, now.date())}
+    done = {place for place, record in records.items() if record.done_at}
+    places = sorted({*get_days(study.current().spec()), *done}, key=lambda place: (place[1], place[0]))
+    return [
+        RetentionDay(
+            RetentionRecord.What(what).label,
+            day,
+            describe(study, day, steps.get((what, day)), records.get((what, day))),
+        )
+        for what, day in places
+    ]
+
+
+def describe(study: Study, day: date, step: Step | None, record: RetentionRecord | None) -> str:
+    """Return how far a day has come."""
+    if record and record.done_at:
+        return _("Done on %(day)s.") % {"day": f"{record.done_at:%Y-%m-%d}"}
+    if step == Step.ENFORCE:
+        return _("Due. The server does it within the hour.")
+    if step != Step.WAIT:
+        return describe_announcement(study, day, record)
+    if not study.is_closed():
+        return _("Overdue. It waits, because the study is not closed.")
+    return _("Overdue. It waits, because people are still taking part.")
+
+
+def describe_announcement(study: Study, day: date, record: RetentionRecord | None) -> str:
+    if record and record.announced_at:
+        return _("Announced by mail on %(day)s.") % {"day": f"{record.announced_at:%Y-%m-%d}"}
+    if not is_address(study.current().spec().contact):
+        return _("No mail announces it, because the study's contact is not a mail address.")
+    return _("A mail to the study's contact announces it on %(day)s.") % {"day": (day - BEFORE).isoformat()}

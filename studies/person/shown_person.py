@@ -1,0 +1,32 @@
+"""The data about a person and a study that pages may use. It holds no arm, so no template can show one."""
+
+from dataclasses import dataclass, replace
+
+from studies.design.spec import StudySpec
+from studies.models import Participation
+from studies.participation.enrolment import is_forgotten
+
+
+@dataclass(frozen=True)
+class ShownPerson:
+    code: str
+    track: str
+    status: str
+    outcome: str  # of the screening
+    has_started: bool
+    is_forgotten: bool  # left, and nothing of theirs was kept
+
+
+def show_person(person: Participation) -> ShownPerson:
+    return ShownPerson(
+        code=person.code,
+        track=person.track,
+        status=person.status,
+        outcome=person.outcome.get("kind", ""),
+        has_started=bool(person.plan),
+        is_forgotten=is_forgotten(person),
+    )
+
+
+def hide_models(spec: StudySpec) -> StudySpec:
+    return replace(spec, arms=(), judges=())

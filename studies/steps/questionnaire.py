@@ -1,9 +1,12 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dialogue.models import Turn
 from studies.care import answers, written
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
@@ -33,7 +36,8 @@ class Answer(StepKind):
         return self.page(visit, form_of(visit, data=visit.answers_to_correct()))
 
     def page(self, visit: Visit, form: InstrumentForm) -> Page:
-        return Page(self.template, {"form": form, "questionnaire": instrument_of(visit)})
+        context = {"form": form, "questionnaire": instrument_of(visit), "talk": talk_behind(visit)}
+        return Page(self.template, context)
 
     def accept(self, visit: Visit) -> bool:
         form = form_of(visit, data=visit.request.POST)
@@ -57,6 +61,26 @@ class Answer(StepKind):
         if moved:
             words = written.find_words(instrument_of(visit), form.cleaned_answers())
             visit.shows_danger = written.screen_words(visit.participation, words, visit.run)
+
+
+@dataclass(frozen=True)
+class TalkBehind:
+    """A conversation that is over, as the person saw it: it has no arm, and no words of a withheld reply."""
+
+    partner: int
+    language: str
+    opening: str
+    turns: Sequence[Turn]
+
+
+def talk_behind(visit: Visit) -> TalkBehind | None:
+    """Return the conversation that a questionnaire looks back on; None on other pages, or if nothing was said."""
+    looks_back = visit.step.moment == "final" or visit.step.phase == "post"
+    talk = visit.run.conversation if looks_back and visit.run else None
+    if talk is None:
+        return None
+    turns = list(talk.turns.order_by("number").only("text", "reply"))
+    return TalkBehind(visit.step.run, talk.language, talk.opening, turns) if turns else None
 
 
 def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:

@@ -12,6 +12,7 @@ from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
+from studies.models import Participation
 from studies.participation import progress
 from studies.participation.responses import answers_of, is_rating, rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, Visit, register
@@ -36,7 +37,14 @@ class Answer(StepKind):
         return self.page(visit, form_of(visit, data=visit.answers_to_correct()))
 
     def page(self, visit: Visit, form: InstrumentForm) -> Page:
-        context = {"form": form, "questionnaire": instrument_of(visit), "talk": talk_behind(visit)}
+        person, run = visit.participation, visit.step.run
+        context = {
+            "form": form,
+            "questionnaire": instrument_of(visit),
+            "talk": talk_behind(visit),
+            "leaves_role": leaves_role(visit),
+            "was_skipped": visit.step.phase == "post" and progress.has_skipped_role(person, run=run),
+        }
         return Page(self.template, context)
 
     def accept(self, visit: Visit) -> bool:
@@ -81,6 +89,14 @@ def talk_behind(visit: Visit) -> TalkBehind | None:
         return None
     turns = list(talk.turns.order_by("number").only("text", "reply"))
     return TalkBehind(visit.step.run, talk.language, talk.opening, turns) if turns else None
+
+
+def leaves_role(visit: Visit) -> bool:
+    """Return whether this is the first page that rates a conversation in which the person played a role."""
+    if visit.participation.track != Participation.Track.COUNSELLOR or visit.step.moment != "final":
+        return False
+    of_run = [step.key for step in visit.participation.steps() if step.run == visit.step.run and step.kind == "rating"]
+    return of_run[:1] == [visit.step.key]
 
 
 def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:

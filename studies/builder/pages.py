@@ -23,6 +23,7 @@ from studies.design.differences import compare
 from studies.design.reading import StudyFileError
 from studies.design.writing import dump_study
 from studies.models import Amendment, Study, StudyDraft
+from studies.person.outline import remark_on_times
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
 
 
@@ -99,7 +100,7 @@ def load_page(
     assert checked.spec is not None  # noqa: S101 - the caller has looked
     is_own = draft.study is not None and draft.study.key == checked.spec.key
     context: dict[str, Any] = {"spec": checked.spec, "effect": foresee(checked.spec), "is_own": is_own, "form": form}
-    context["remarks"] = remarks(checked.spec)
+    context["remarks"] = [*remarks(checked.spec), *remark_on_times(checked.spec)]
     study = Study.objects.filter(key=checked.spec.key).first()
     if study:
         before = study.current()

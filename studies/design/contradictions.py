@@ -52,6 +52,7 @@ IMPLIED = {  # part of a consent form → what sets it
     **dict.fromkeys(TOPIC_FLAGS.values(), "chat.topic"),
 }
 DEMO = "demo"  # the one study that may leave its consent form unfilled
+GUIDE, WORST_CASE = "interview_guide", "worst_case_4"  # the guide names the dimensions of that scale only at its end
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
 CURRENCY = re.compile(
     r"(?<![A-Za-z])(AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|INR|JPY|KRW|NOK|NZD|PLN|SEK|SGD|TWD|USD)(?![A-Za-z])"
@@ -287,9 +288,25 @@ def remarks(spec: StudySpec) -> list[str]:
     used = {one.provider for one in (*spec.arms, *spec.judges, spec.seeker, spec.evaluator) if one}
     used |= {line.provider} if line else set()
     unused = [name for name in (spec.consent.providers if spec.consent else ()) if name not in used]
-    if not unused:
-        return []
-    return [_("The consent form names companies that no model of the study uses: %(names)s.", names=", ".join(unused))]
+    found = []
+    if unused:
+        names = ", ".join(unused)
+        found.append(_("The consent form names companies that no model of the study uses: %(names)s.", names=names))
+    if _rates_what_the_interview_holds_back(spec):
+        found.append(
+            _(
+                "Counsellors rate %(instrument)s after each conversation, so the interview asks about dimensions that "
+                "they know.",
+                instrument=WORST_CASE,
+            )
+        )
+    return found
+
+
+def _rates_what_the_interview_holds_back(spec: StudySpec) -> bool:
+    interviewed = [step for step in spec.steps if step.kind == INTERVIEW and step.is_for(COUNSELLOR)]
+    asks = any(step.instrument == GUIDE for step in interviewed)
+    return asks and WORST_CASE in spec.chat.for_track(COUNSELLOR).final_instruments
 
 
 def _currency_faults(spec: StudySpec, consent: ConsentSpec) -> Iterator[Rule]:

@@ -95,6 +95,7 @@ class Questionnaire:
     version: str
     title: Text
     items: tuple[Item, ...]
+    heading: Text = field(default_factory=dict)  # what people who answer read; the title is the researchers'
     scales: tuple[Scale, ...] = ()
     instruction: Text | None = None
     instruction_in_third_person: Text | None = None

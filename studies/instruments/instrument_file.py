@@ -287,6 +287,7 @@ class InstrumentFile:
     kind: Annotated[Line, OneOf(KINDS), Needed()]
     version: NeededLine
     title: Words
+    heading: Words | None = None
     instruction: Words | None = None
     third_person: InThirdPersonFile | None = None
     items: tuple[ItemFile, ...] = ()

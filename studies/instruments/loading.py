@@ -175,6 +175,7 @@ class Builder:
             kind=file.kind,
             version=file.version,
             title=file.title,
+            heading=file.heading or file.title,
             items=tuple(items.values()),
             scales=tuple(self.scales(items)),
             instruction=file.trigger.get("scope") if file.trigger else file.instruction,

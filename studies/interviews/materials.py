@@ -98,7 +98,7 @@ def table_of(instrument: str, rated: Sequence[Answer], partners: Sequence[int], 
         (dimension(instrument, item, language), [scores.get((item, partner), Score("", "")) for partner in partners])
         for item in items
     ]
-    return ScoreTable(instrument, load(instrument).title[language], partners, rows)
+    return ScoreTable(instrument, load(instrument).heading[language], partners, rows)
 
 
 def dimension(instrument: str, item: str, language: str) -> str:

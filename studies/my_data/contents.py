@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from studies.data.holdings import HOLDINGS, Group, Holding, Scope, scope_of
 from studies.instruments.definitions import Item
@@ -155,8 +155,20 @@ class Section:
     intro: str | Promise
     kinds: list[Kind]
 
-    def count(self) -> int:
-        return sum(len(kind.records) for kind in self.kinds)
+    def amount(self) -> str:
+        """Return how much there is, in a person's words; empty where a number would say nothing to them."""
+        counts = {kind.name: len(kind.records) for kind in self.kinds}
+        if self.group == Group.ANSWERS and counts.get("answers"):
+            number = counts["answers"]
+            return ngettext("%(number)s answer", "%(number)s answers", number) % {"number": number}
+        if self.group == Group.CONVERSATIONS and counts.get("conversations"):
+            talks, messages = counts["conversations"], counts.get("turns", 0)
+            said = ngettext("%(number)s message", "%(number)s messages", messages) % {"number": messages}
+            text = ngettext(
+                "%(number)s conversation with %(messages)s", "%(number)s conversations with %(messages)s", talks
+            )
+            return text % {"number": talks, "messages": said}
+        return ""
 
 
 def get_sections(person: Participation) -> list[Section]:

@@ -73,6 +73,12 @@ def drop_ratings(participation: Participation, *, run: int) -> None:
     participation.save(update_fields=["plan"])
 
 
+def has_skipped_role(participation: Participation, *, run: int) -> bool:
+    """Return whether a counsellor skipped the role of this conversation: its ratings are then out of the plan."""
+    plays = participation.track == Participation.Track.COUNSELLOR
+    return plays and not any(step.kind == "rating" and step.run == run for step in participation.steps())
+
+
 def prepare_step(participation: Participation) -> None:
     """Prepare the step at which the person is now."""
     KINDS[participation.steps()[participation.position].kind].prepare(participation)

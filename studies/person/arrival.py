@@ -66,7 +66,12 @@ def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
         if not person.has_started() and enrolment.is_full(person.study, person.track, is_test=person.is_test):
             return page_of_full_study(request, person.study)
         bound = enrolment.person_in_session(request.session)
-        context = {"continues": bound == person, "takes_over": bound not in (None, person), **study_context(design)}
+        context = {
+            "continues": bound == person or person.has_started(),
+            "is_over": person.is_over(),
+            "takes_over": bound not in (None, person),
+            **study_context(design),
+        }
         return render(request, "studies/start.html", context)
 
 

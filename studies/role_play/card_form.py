@@ -41,7 +41,7 @@ def labels() -> dict[str, dict[str, str]]:
             "C.background": trouble_labels()["background"],
             "C.emotion": trouble_labels()["emotion"],
             "C.intensity": _("How strongly, 1 to 5"),
-            "C.goals": _("Hopes for"),
+            "C.goals": _("Wants from the talk"),
             "C.roles.partner": trouble_labels()["partner"],
             "C.roles.others": trouble_labels()["others"],
         },

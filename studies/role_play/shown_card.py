@@ -98,7 +98,7 @@ def trouble_labels() -> dict[str, str]:
     return {
         "background": _("Background"),
         "emotion": _("Feels"),
-        "partner": _("Hopes to find"),
+        "partner": _("Would like to meet"),
         "others": _("Other people in the story"),
     }
 

@@ -225,8 +225,9 @@ def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
     pairs = Pair.objects.filter(plan__study=person.study, plan__is_open=True).exclude(comparisons__rater=rater)
     for run in ("run_a", "run_b"):
         pairs = pairs.filter(still_wanted(f"{run}__"), **{f"{run}__is_test": person.is_test})
-    if len(person.design().languages) > 1:
-        pairs = pairs.filter(run_a__conversation__language=person.language)
+    languages = person.design().languages
+    if len(languages) > 1:  # before they choose one, to estimate their time, the first
+        pairs = pairs.filter(run_a__conversation__language=person.language or languages[0])
     given = Count("comparisons", filter=BY_PEOPLE)
     first = Count("comparisons", filter=BY_PEOPLE & Q(comparisons__shown_first=Comparison.Side.A))
     counted = pairs.annotate(given=given, leaning=2 * first - given)

@@ -18,11 +18,11 @@ from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.instruments.vignettes import Vignette, vignette
-from studies.models import ArmRun, Review
+from studies.models import ArmRun, Participation, Review
 from studies.participation import progress
 from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register, work_in_pieces
 from studies.participation.submissions import NeedsCorrection
-from studies.second_raters import reviews
+from studies.second_raters import comparisons, reviews
 
 PLACE = 8  # characters by which drafts of one step are told apart
 DECLINE = "decline"  # the button of the smaller form, and what a draft says where that form was refused
@@ -195,7 +195,20 @@ def feedback_page(visit: Visit, review: Review) -> Page:
 
 
 def nothing_page(visit: Visit) -> Page:
-    return Page("studies/steps/reviews_done.html", {"done": reviews.load_of(visit.participation).done})
+    finished = visit.participation.reviews.filter(done_at__isnull=False)
+    examples = finished.exclude(vignette="").count()
+    context = {
+        "done": finished.count() - examples,
+        "examples": examples,
+        "compares_next": compares_next(visit.participation),
+    }
+    return Page("studies/steps/reviews_done.html", context)
+
+
+def compares_next(reviewer: Participation) -> bool:
+    """Return whether pairs wait for the reviewer in the step after this one."""
+    following = reviewer.steps()[reviewer.position + 1 :][:1]
+    return any(step.kind == "pairs" for step in following) and comparisons.load_of(reviewer).left > 0
 
 
 def surroundings(visit: Visit, review: Review) -> dict[str, Any]:

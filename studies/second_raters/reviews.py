@@ -255,11 +255,13 @@ def due_again(plan: ReviewPlan, reviewer: Participation) -> ReviewItem | None:
 
 def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
     """Return the plan's conversations that want a rating more and that this reviewer has not had, in whatever plan.
-    Where a study has several languages, these are those in the one in which they take part."""
+    Where a study has several languages, these are those in the one in which they take part; before they choose it, to
+    estimate their time, those in the first."""
     had = reviewer.reviews.filter(item__isnull=False).values("item__run")
     items = plan.items.exclude(run__in=had).filter(still_wanted("run__"))
-    if len(reviewer.design().languages) > 1:
-        items = items.filter(run__conversation__language=reviewer.language)
+    languages = reviewer.design().languages
+    if len(languages) > 1:
+        items = items.filter(run__conversation__language=reviewer.language or languages[0])
     at_work = raters_of(plan)
     return [item for item in items.select_related("run") if len(at_work[item.pk]) < item.wanted]
 

@@ -19,7 +19,9 @@ class Between(Answer):
         return str(self.label)
 
     def show(self, visit: Visit) -> Page:
-        return super().show(visit) if visit.step.instrument else Page(self.template)
+        skipped = {"was_skipped": progress.has_skipped_role(visit.participation, run=visit.step.run)}
+        page = super().show(visit) if visit.step.instrument else Page(self.template)
+        return Page(page.template, {**page.context, **skipped})
 
     def accept(self, visit: Visit) -> bool:
         if visit.step.instrument:

@@ -1,14 +1,18 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dialogue.models import Turn
 from studies.care import answers, form_words
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
+from studies.models import Participation
 from studies.participation import progress
 from studies.participation.responses import answers_of, is_rating, rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, Visit, register
@@ -33,7 +37,15 @@ class Answer(StepKind):
         return self.page(visit, form_of(visit, data=visit.answers_to_correct()))
 
     def page(self, visit: Visit, form: InstrumentForm) -> Page:
-        return Page(self.template, {"form": form, "questionnaire": instrument_of(visit)})
+        person, run = visit.participation, visit.step.run
+        context = {
+            "form": form,
+            "questionnaire": instrument_of(visit),
+            "talk": talk_behind(visit),
+            "leaves_role": leaves_role(visit),
+            "was_skipped": visit.step.phase == "post" and progress.has_skipped_role(person, run=run),
+        }
+        return Page(self.template, context)
 
     def accept(self, visit: Visit) -> bool:
         form = form_of(visit, data=visit.request.POST)
@@ -57,6 +69,34 @@ class Answer(StepKind):
         if moved:
             words = form_words.find_words(visit.participation, instrument_of(visit), form.cleaned_answers())
             visit.shows_danger = form_words.screen_words(visit.participation, words, visit.run)
+
+
+@dataclass(frozen=True)
+class TalkBehind:
+    """A conversation that is over, as the person saw it: it has no arm, and no words of a withheld reply."""
+
+    partner: int
+    language: str
+    opening: str
+    turns: Sequence[Turn]
+
+
+def talk_behind(visit: Visit) -> TalkBehind | None:
+    """Return the conversation that a questionnaire looks back on; None on other pages, or if nothing was said."""
+    looks_back = visit.step.moment == "final" or visit.step.phase == "post"
+    talk = visit.run.conversation if looks_back and visit.run else None
+    if talk is None:
+        return None
+    turns = list(talk.turns.order_by("number").only("text", "reply"))
+    return TalkBehind(visit.step.run, talk.language, talk.opening, turns) if turns else None
+
+
+def leaves_role(visit: Visit) -> bool:
+    """Return whether this is the first page that rates a conversation in which the person played a role."""
+    if visit.participation.track != Participation.Track.COUNSELLOR or visit.step.moment != "final":
+        return False
+    of_run = [step.key for step in visit.participation.steps() if step.run == visit.step.run and step.kind == "rating"]
+    return of_run[:1] == [visit.step.key]
 
 
 def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:

@@ -207,7 +207,7 @@ def test_question_about_the_role_quotes_the_words(open_chat: Callable[..., Chat]
     chat.text.fill("I wish I were dead")
     chat.page.locator('[data-part="send"]').tap()
     chat.line.acknowledge(1)
-    chat.line.push(frames.Help, turn=1, level=2)
+    chat.line.push(chat_frames.Help, turn=1, level=2)
     bar = chat.page.locator('[data-part="role"]')
     expect(bar).to_be_visible()
     expect(bar.locator("blockquote")).to_have_text("I wish I were dead")

@@ -17,6 +17,7 @@ from studies.management.command import add_base_url
 from studies.models import Protocol, Stage
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
+from studies.person.outline import remark_on_times
 from studies.setup.addresses import words_of_addresses
 from studies.setup.cards import StoredCards
 from studies.setup.model_keys import unset_keys, unset_secrets
@@ -135,7 +136,7 @@ class Command(Base):
             self.say(
                 f"It is in rehearsal: only bots and test links can start. open_study {spec.key} opens it to people."
             )
-        for remark in remarks(spec):
+        for remark in [*remarks(spec), *remark_on_times(spec)]:
             self.stderr.write(f"Note: {remark}")
         unset = list(unset_keys(spec))
         for key in unset:

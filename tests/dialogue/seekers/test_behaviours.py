@@ -152,7 +152,7 @@ def test_mood_outside_its_range_is_refused(turn: int, intensity: int, fault: str
 
 def test_what_is_relied_on_is_in_the_instrument() -> None:
     assert tuple(components()) == KEYS
-    assert (instrument()["id"], instrument()["version"]) == ("seeker_behaviours", "1.0.2")
+    assert (instrument()["id"], instrument()["version"]) == ("seeker_behaviours", "1.0.3")
     for language in ("en", "zh"):
         assert len(levels(language)) == 4
         typed = [phrase for several in END_PHRASES[language].values() for phrase in several]

@@ -12,7 +12,7 @@ from studies.design.retention_spec import RetentionSpec
 from studies.models import Consent, Participation, Receipt, Study
 from studies.models.participation import digest
 from studies.my_data.contents import NAMES, SHOWN, TITLES, get_document, get_sections
-from studies.participation import enrolment
+from studies.participation import enrolment, progress
 from studies.payments.payees import remember_payee
 from tests import factories
 from tests.studies.data.test_erasure import marked_person
@@ -58,6 +58,42 @@ def test_page_says_what_is_stored_and_offers_to_read_download_and_stop(study):
 
     for words in ("Your answers", "Your conversations", "Download everything", "Read it here", "Stop…"):
         assert words in page
+
+
+def test_page_counts_conversations_messages_and_answers_not_records(study):
+    client = browser_of(somebody(study))
+
+    page = client.get(PAGE).content.decode()
+
+    assert "(1 conversation with 1 message)" in page
+    assert "(12 answers)" in page  # ten scores, the remark and one item of the profile
+    assert "record)" not in page
+    assert "records)" not in page
+
+
+def test_page_of_those_who_left_offers_neither_pause_nor_leave(study):
+    person = somebody(study)
+    client = browser_of(person)
+    assert 'href="/pause/"' in client.get(PAGE).content.decode()
+    progress.leave(person)
+
+    page = client.get("/study/").content.decode()
+
+    assert 'href="/pause/"' not in page
+    assert "Leave the study" not in page
+    assert f'href="{PAGE}"' in page
+    assert "no longer works" not in page
+
+
+def test_page_after_deletion_says_that_the_link_no_longer_works(study):
+    person = somebody(study)
+    client = browser_of(person)
+    client.post("/leave/", {"choice": "delete"})
+
+    page = client.get("/study/").content.decode()
+
+    assert "Please save it now: your personal link no longer works" in page
+    assert 'href="/pause/"' not in page
 
 
 def test_every_page_of_a_person_leads_to_it(study):

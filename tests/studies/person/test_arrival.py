@@ -253,3 +253,14 @@ def test_other_studies_set_no_cookie_that_tells_browsers_apart(link):
     client = browser()
     press(client, link)
     assert "emostudy_browser" not in client.cookies
+
+
+def test_link_on_another_device_continues_for_those_who_have_started(link):
+    assert "Welcome back" not in Client().get(link).content.decode()
+    first = Client()
+    first.post(link)
+    first.get("/study/")
+    page = Client().get(link).content.decode()
+    assert "Welcome back" in page
+    assert "You continue where you stopped." in page
+    assert not Client().get(link).context["takes_over"]

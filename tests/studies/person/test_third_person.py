@@ -98,4 +98,4 @@ def test_scores_of_both_wordings_are_kept_under_the_same_keys():
     kept = [Response.objects.get(rater=rater_for(person.row), instrument=SCALE) for person in people]
     items = [[answer.item for answer in one.answers.order_by("pk")] for one in kept]
     assert items[0] == items[1]
-    assert [(one.version, one.role, one.prompt) for one in kept] == [("1.1.1", "", "")] * 2
+    assert [(one.version, one.role, one.prompt) for one in kept] == [("1.1.2", "", "")] * 2

@@ -198,7 +198,7 @@ def test_who_would_like_to_talk_with_a_person_is_shown_the_lines_first(counsello
     counsellor.send({})
     page = counsellor.page().content.decode()
     assert 'name="topic' not in page
-    assert "The card for your next role is next to the conversation." in page
+    assert "You find your next role with the conversation." in page
     assert counsellor.step.key == "run1.between"
 
 

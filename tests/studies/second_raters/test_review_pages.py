@@ -13,7 +13,7 @@ from studies.instruments.loading import load
 from studies.instruments.vignettes import vignettes
 from studies.judging.comparisons import pair_raters
 from studies.models import Answer, Draft, Response, Review
-from studies.second_raters import reviews
+from studies.second_raters import comparisons, reviews
 from studies.second_raters.review_pages import ReviewPlanForm
 from studies.second_raters.reviews import Source, WantedPlan, make_plan
 from tests import factories
@@ -81,6 +81,40 @@ def test_a_reviewer_walks_from_the_agreement_to_the_completion_code(study):
     given = dict(Answer.objects.filter(response=response, value__isnull=False).values_list("item", "value"))
     assert given == dict.fromkeys(SCORES, 4.0)
     assert Answer.objects.get(response=response, item="safety").reason == "Nothing was pushed."
+
+
+def test_page_at_the_end_counts_examples_apart_and_tells_of_pairs_only_where_they_follow(study):
+    seeker = factories.person(study)
+    for arm in ("amber", "birch"):
+        factories.run_with_turns(study, seeker, arm=arm)
+    plan_of(study, calibration=True)
+    reviewer = at_work()
+    while reviewer.page().context.get("place"):
+        known = Review.objects.filter(scores={}).exclude(vignette="").exists()
+        rate(reviewer)
+        if known:
+            reviewer.send({"checkpoint": place(reviewer)})
+    page = page_of(reviewer)
+    assert "You have rated 2 conversations, and all of them are saved." in page
+    assert f"There were also {len(vignettes())} examples." in page
+    assert "When you continue, this part ends for you." in page
+    assert "in pairs" not in page
+
+    drawing = comparisons.Drawing(count=1)
+    comparisons.make_plan(study, name="pairs", instrument="pairwise_support", each=1, drawing=drawing)
+    assert "Next you compare conversations in pairs." in page_of(reviewer)
+
+
+def test_time_left_is_known_before_the_language_is_chosen(study):
+    for language in ("en", "en", "zh"):
+        run = factories.run_with_turns(study)
+        run.conversation.language = language
+        run.conversation.save()
+    plan_of(study, calibration=False)
+    reviewer = factories.person(study, track="reviewer", language="")
+    assert reviews.load_of(reviewer).left == 2
+    reviewer.language = "zh"
+    assert reviews.load_of(reviewer).left == 1
 
 
 def test_a_judge_on_pairs_is_no_judge_of_a_plan(study):

@@ -222,7 +222,7 @@ def test_only_conversations_of_at_least_the_score_stay(study, judge, out):
     (row,) = loaded(out)
     assert (row["profile"], row["score"]) == ("a", 4.0)
     assert left_out(out) == {LeftOut.NO_SCORE: 2, LeftOut.LOW_SCORE: 1}
-    assert card(out)["raters"] == {"kind": "judge", "count": 1, "versions": ["1.1.1"], "judges": ["demo standard"]}
+    assert card(out)["raters"] == {"kind": "judge", "count": 1, "versions": ["1.1.2"], "judges": ["demo standard"]}
 
 
 def test_an_imported_final_score_may_name_the_last_turn(study, judge, out):

@@ -253,6 +253,15 @@ def test_analyse_gives_the_same_tables_for_shuffled_rows(folder: Path, tmp_path:
     assert differing == ["report.html", "report.zh.html", "results.json"]  # the data's hash
 
 
+def test_report_gives_the_reason_of_every_table_without_rows(out: Path) -> None:
+    report = (out / "report.html").read_text(encoding="utf-8")
+    reasons = json.loads((out / "results.json").read_text(encoding="utf-8"))["tables_without_rows"]
+    lines = {name: (out / f"{name}.csv").read_text(encoding="utf-8").count("\n") for name in reasons}
+    assert lines == dict.fromkeys(reasons, 1)
+    assert all(f"({name}.csv): {reason}" in report for name, reason in reasons.items())
+    assert "Tables without rows" in report
+
+
 def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     digest = hashlib.sha256((out.parent / "export" / "ratings.csv").read_bytes()).hexdigest()
@@ -269,6 +278,7 @@ def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
         "matplotlib",
     }
     assert results["absent"][0] == "participants.csv"
+    assert results["tables_without_rows"]["conditions"] == "No arm met both average and worst-case seekers."
     assert results["methods"] == {table.name: dict(table.methods) for table in TABLES}
     assert {name: len(rows) for name, rows in results["tables"].items() if name in ROWS} == ROWS
     seeker = results["tables"]["agreement"][-1]

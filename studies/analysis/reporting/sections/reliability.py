@@ -82,8 +82,7 @@ def _agreement(table: pd.DataFrame) -> Iterator[Part]:
     )
     people = items[~items["raters"].str.startswith("judge")]
     rows = items if people.empty else people
-    rows = rows.assign(unit=[_(UNITS.get(unit, unit)) for unit in rows["unit"]], k=rows["k"].map(amount))
-    rows = with_intervals(rows, SHOWN)
+    rows = with_intervals(rows.assign(unit=[_(UNITS.get(unit, unit)) for unit in rows["unit"]]), SHOWN)
     caption = _("Reliability of single ratings and of means, with {level} intervals").format(level=LEVEL)
     yield excerpt("reliability", caption, rows, ["raters", "unit", "item", "n", "k", *SHOWN, AGREED], [*SHOWN, AGREED])
 

@@ -132,9 +132,9 @@ def analyse(
     Parameters
     ----------
     folder : Path or str
-        The export; nothing is written into it.
+        The export; nothing is written into it, so `out` may be neither it nor inside or around it.
     out : Path or str
-        Where the results go; it is made where it is not there.
+        Where the results go; it is made where it is not there. What an earlier run wrote there is removed.
     bootstrap : int, optional
         Replicates for each interval.
     seed : int, optional

@@ -13,6 +13,7 @@ import pandas as pd  # noqa: TID253
 from dialogue.judges.roles import BY_CODE
 from studies.analysis import AnalysisError
 from studies.analysis.declared import Declared, read_contrasts, read_epsilon
+from studies.analysis.odd_ratings import OddRatings, find_odd_ratings
 from studies.analysis.raters import name_group
 from studies.analysis.reading import (
     amounts,
@@ -139,6 +140,7 @@ class Export:
     primary: tuple[Declared, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     epsilon: Mapping[str, float] = field(default_factory=lambda: read_epsilon({}))
+    odd: OddRatings = field(default_factory=OddRatings)  # of ratings.csv
 
     def whole(self) -> pd.DataFrame:
         """Return the chats without those of an ablation."""
@@ -147,6 +149,8 @@ class Export:
 
 def load(folder: Path) -> Export:
     path = folder / "ratings.csv"
+    if folder.is_file():
+        raise AnalysisError(f"{folder}: is a file; give the folder that holds it, {folder.parent}")
     if not folder.is_dir():
         raise AnalysisError(f"{folder}: there is no such folder")
     if not path.is_file():
@@ -155,7 +159,9 @@ def load(folder: Path) -> Export:
     _refuse_beyond(path, table)
     table = table.drop(columns=SHOWN)
     varied = _of_variants(table)
-    scored = table[table["score"].notna() & ~varied].reset_index(drop=True)
+    scored = table[table["score"].notna() & ~varied]
+    repeated = scored.index[scored.duplicated(list(IDENTITY))].to_numpy()
+    scored = scored.reset_index(drop=True)
     if scored.empty:
         raise AnalysisError(f"{path.name}: no rating has a score")
     people, excluded = _read_keys(folder / "participants.csv", "participant", "excluded", "true")
@@ -199,13 +205,14 @@ def load(folder: Path) -> Export:
         hashes={name: _sha256(folder / name) for name in (*read, *HASHED) if (folder / name).is_file()},
         absent=tuple(name for name in EXPORTED if not (folder / name).is_file()),
         missing=_missing(table),
-        repeated=int(scored.duplicated(list(IDENTITY)).sum()),
+        repeated=len(repeated),
         excluded=excluded,
         invalid_conversations=len(invalid),
         demonstration=manifest.get("demonstration") is True,
         primary=read_contrasts(manifest),
         epsilon=read_epsilon(manifest),
         roles=_roles_of(table),
+        odd=find_odd_ratings(path, table, repeated),
     )
 
 
@@ -278,7 +285,7 @@ def _turns_of(table: pd.DataFrame) -> pd.Series:
 def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
     """Raise AnalysisError for a score that its scale does not reach, if it was not imported.
 
-    An import may bring any number.
+    An import may bring any number; its rows have no last turn, in a file that has this column.
     """
     scales = scales_in(path.parent / CODEBOOK)
     wrong = beyond(table, scales)

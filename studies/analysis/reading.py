@@ -22,6 +22,7 @@ _GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
 _ONE_MORE = "row"
 _LARGEST = 1e12  # beyond any scale or amount; its eighth power is still a number
 _MOST_TURNS = 100_000  # some tables have a row for each
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _SEPARATORS = {";": "semicolons, as Excel saves it in some countries", "\t": "tabs"}
 # What says true or false, in whichever file it stands. A spreadsheet saves TRUE for true, others 1.
 TRUTHS = (
@@ -48,14 +49,22 @@ def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) 
     An absent optional column is empty. TRUTHS are `true`, `false` or empty, however the file writes them.
     """
     header = _header(path)
-    absent = [name for name in needed if name not in header]
-    if absent:
-        raise AnalysisError(f"{path.name}:1:{absent[0]}: the column is missing (the header has {', '.join(header)})")
+    _refuse_absent(path, [name for name in needed if name not in header], header)
     wanted = [*needed, *optional]
     # A file none of whose columns is wanted still says how many rows it has.
     table = _texts(path, header, [name for name in header if name in wanted] or header[:1])
     read = {name: _strip_guard(table[name]) if name in table else _empty(table.index) for name in wanted}
     return pd.DataFrame({name: _read_truth(path, text) if name in TRUTHS else text for name, text in read.items()})
+
+
+def _refuse_absent(path: Path, absent: list[str], header: list[str]) -> None:
+    """Raise AnalysisError where columns are missing, with all their names."""
+    if not absent:
+        return
+    otherwise = [name for name in absent if name in {written.strip().lower() for written in header}]
+    small = f"; write the names in small letters: {', '.join(otherwise)}" if otherwise else ""
+    missing = "the column is missing" if len(absent) == 1 else f"the columns {', '.join(absent)} are missing"
+    raise AnalysisError(f"{path.name}:1:{absent[0]}: {missing}{small} (the header has {', '.join(header)})")
 
 
 def columns_of(path: Path) -> list[str]:
@@ -112,7 +121,10 @@ def _refuse_encoding(path: Path) -> None:
     try:
         path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise AnalysisError(f"{path.name}: is not UTF-8 ({error.reason} at byte {error.start})") from error
+        line = len((error.object[: error.start] + b"?").splitlines())
+        raise AnalysisError(
+            f"{path.name}:{line}: is not UTF-8 ({error.reason} at byte {error.start}); save it as CSV UTF-8"
+        ) from error
 
 
 def _refuse_unclosed(path: Path) -> None:
@@ -144,13 +156,16 @@ def _empty(index: pd.Index) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(np.zeros(len(index), dtype=np.int8), _index([""])), index=index)
 
 
-def refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: str) -> None:
-    """Raise AnalysisError for the first row whose text is wrong."""
+def refuse(
+    path: Path, column: pd.Series, wrong: Callable[[str], bool], what: str, hint: Callable[[str], str] = lambda _: ""
+) -> None:
+    """Raise AnalysisError for the first row whose text is wrong; `hint` says of it what to write instead."""
     faulty = np.array([wrong(text) for text in column.cat.categories], dtype=bool)
     if not faulty.any():
         return
     row = np.flatnonzero(faulty[column.cat.codes])[0]
-    raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {str(column.iloc[row])!r} {what}")
+    text = str(column.iloc[row])
+    raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {text!r} {what}{hint(text)}")
 
 
 def refuse_others(path: Path, column: pd.Series, known: Collection[str]) -> None:
@@ -186,10 +201,15 @@ def line_of(path: Path, row: int) -> int:
 
 def numbers(path: Path, column: pd.Series) -> np.ndarray:
     """Return texts as floats, nan where they are empty."""
-    refuse(path, column, lambda text: bool(text.strip()) and math.isnan(number(text)), "is not a number")
+    refuse(path, column, lambda text: bool(text.strip()) and math.isnan(number(text)), "is not a number", _point_for)
     beyond = f"is beyond any scale or amount (at most {_LARGEST:,.0f})"
     refuse(path, column, lambda text: abs(number(text)) > _LARGEST, beyond)
     return _of_categories(column, number)
+
+
+def _point_for(text: str) -> str:
+    """Return the advice to write a point where a number has a decimal comma."""
+    return f"; write {text.strip().replace(',', '.')}" if _DECIMAL_COMMA.fullmatch(text.strip()) else ""
 
 
 def amounts(path: Path, column: pd.Series) -> np.ndarray:

@@ -108,6 +108,7 @@ class Results:
             "exclusions": self.exclusions(),
             "limits": self.limits(),
             "methods": self.methods(),
+            "tables_without_rows": {table.name: table.empty for table in self.computed if self.table(table.name).empty},
             "tables": {name: table.to_dict("records") for name, table in self.written.items()},
         }
 

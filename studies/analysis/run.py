@@ -5,15 +5,14 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from multiprocessing import current_process, get_context
 from numbers import Integral
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import pandas as pd  # noqa: TID253
@@ -25,6 +24,14 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.checking import check
 from studies.analysis.frames import Export, load
 from studies.analysis.language import ENGLISH, report_file, speaking
+from studies.analysis.output_folder import (
+    FILES,
+    listing_of,
+    new_folder,
+    refuse_files_of_others,
+    refuse_input_folder,
+    replace_results,
+)
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.paper import paper_of
 from studies.analysis.reporting.parts import Section, figures_in
@@ -42,48 +49,15 @@ REPORTS = {language.html: report_file(language) for language in LANGUAGES}
 def run(folder: Path, out: Path, resampling: Bootstrap, *, radar: bool, on_progress: Progress) -> Summary:
     export = load(folder)
     check(folder)
-    with _new_folder(out):
+    refuse_input_folder(folder, out)
+    refuse_files_of_others(out, [*(f"{table.name}.csv" for table in TABLES), *REPORTS.values(), "results.json"])
+    with new_folder(out):
         results = replace(compute(export, resampling, on_progress), radar=radar)
         files = files_of(results, partial(on_progress, len(TABLES), len(TABLES) + 1))
-        _write(files, out)
+        files |= {FILES: listing_of(files)}
+        replace_results(files, out)
     on_progress(len(TABLES) + 1, len(TABLES) + 1, "done")
     return _summary(results, list(files))
-
-
-@contextmanager
-def _new_folder(out: Path) -> Iterator[None]:
-    """Create the folder before the tables, which may take an hour; remove a new one where these come to nothing."""
-    is_new = not out.exists()
-    _create(out)
-    try:
-        yield
-    except BaseException:
-        if is_new:
-            with suppress(OSError):  # by now someone has put something into it
-                out.rmdir()
-        raise
-
-
-def _write(files: Mapping[str, bytes], out: Path) -> None:
-    """Write all files, or none: a full disk leaves earlier results as they are."""
-    with TemporaryDirectory(prefix=".analysis-", dir=out) as folder:
-        for name, content in files.items():
-            (Path(folder) / name).parent.mkdir(exist_ok=True)
-            (Path(folder) / name).write_bytes(content)
-        for name in files:
-            (out / name).parent.mkdir(exist_ok=True)
-            (Path(folder) / name).replace(out / name)
-
-
-def _create(out: Path) -> None:
-    """Create the folder; raise AnalysisError where nothing could be written into it."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=out).close()
-    except FileExistsError as error:
-        raise AnalysisError(f"{out}: is a file, not a folder") from error
-    except OSError as error:
-        raise AnalysisError(f"{out}: is no folder that can be written into ({error.strerror})") from error
 
 
 def settings(bootstrap: int, seed: int, correlations: str = JACKKNIFE) -> Bootstrap:

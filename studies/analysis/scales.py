@@ -16,7 +16,6 @@ from studies.analysis.reading import columns_of, numbers, read_table
 from studies.analysis.rows import Undefined
 
 CODEBOOK = "codebook.csv"
-SCALE = "scale"
 SUFFIX = ".json"  # of an instrument's file
 # Types of items whose values have no order: the difference between two of them means nothing.
 NOMINAL = ("nominal", "single", "checkbox", "country")
@@ -98,7 +97,7 @@ def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
 
 def _scales(path: Path) -> Iterator[tuple[Place, Scale]]:
     for place, row in _items(path):
-        if row["type"] == SCALE and not np.isnan([row["minimum"], row["maximum"]]).any():
+        if row["type"] not in NOMINAL and not np.isnan([row["minimum"], row["maximum"]]).any():
             yield place, Scale(row["minimum"], row["maximum"])
 
 

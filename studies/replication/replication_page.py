@@ -62,7 +62,13 @@ class Page:
 
     def number(self, one: Mapping[str, Any]) -> list[str]:
         printed = one["printed"] if isinstance(one["printed"], str) else one["printed"][self.language]
-        return [one["what"][self.language], printed, one["source"], self.results.value(one["ours"]) or NOTHING]
+        return [self.what(one), printed, one["source"], self.results.value(one["ours"]) or NOTHING]
+
+    def what(self, one: Mapping[str, Any]) -> str:
+        """Return what a number is, and whose ratings it is of, since several kinds of raters rate an arm."""
+        where = (one["ours"] or {}).get("where", {})
+        named = self.words.get(f"by_{where.get('raters', where.get('human'))}", "{what}")
+        return named.format(what=one["what"][self.language])
 
     def files(self, entry: Entry) -> str:
         return ", ".join(f"[{Path(name).name}]({name})" for name in self.results.names(entry.files)) or NOTHING

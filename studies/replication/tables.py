@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from studies.analysis import compute, load
+from studies.analysis.output_folder import FILES, listing_of, new_folder, replace_results
 from studies.replication.papers import Paper
 
 
 def write_tables(folder: Path, out: Path, paper: Paper, *, bootstrap: int, seed: int) -> None:
-    out.mkdir(exist_ok=True)
     found = compute(load(folder), tables=paper.tables(), bootstrap=bootstrap, seed=seed)
-    for name, table in found.items():
-        table.to_csv(out / f"{name}.csv", index=False, lineterminator="\n")
+    files = {f"{name}.csv": table.to_csv(index=False, lineterminator="\n").encode() for name, table in found.items()}
+    with new_folder(out):
+        replace_results(files | {FILES: listing_of(files)}, out)

@@ -36,6 +36,7 @@ COLUMNS = {head.lower().replace(" ", "_"): head for head in HEADS} | {  # and th
     "kendall_w": _("Kendall's W"),
     "looked_at": _("Checked"),
     "loss": _("Losses"),
+    "mae": _("Mean absolute error"),
     "max": _("Highest"),
     "missing_share": _("Missing (share)"),
     "Model": _("Model"),

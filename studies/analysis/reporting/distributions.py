@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from textwrap import wrap
 
 from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
-from studies.analysis.reporting.drawing import ACCENT, LINE, MUTED, TWO, clear_frame
+from studies.analysis.reporting.drawing import ACCENT, LINE, MUTED, TWO, break_lines, clear_frame
 
 COLUMNS = 2  # panels beside each other
 ROW, HEAD = 0.16, 0.45  # inches: of a line of text, and of what stands above and below the bars of a panel
@@ -101,4 +100,4 @@ def _draw_means(axes: Axes, bars: Sequence[Bar], places: Sequence[float], scale:
 
 
 def _break_label(label: str) -> str:
-    return "\n".join(wrap(label, LABEL if label.isascii() else LABEL * 3 // 5))
+    return "\n".join(break_lines(label, LABEL if label.isascii() else LABEL * 3 // 5))

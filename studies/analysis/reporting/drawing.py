@@ -88,7 +88,13 @@ def look(series: int) -> dict[str, Any]:
 
 def wrap_title(title: str) -> str:
     """Return a title in lines that fit a panel."""
-    return "\n".join(wrap(title, TITLE)) if len(title) > TITLE else title
+    return "\n".join(break_lines(title, TITLE)) if len(title) > TITLE else title
+
+
+def break_lines(text: str, letters: int) -> list[str]:
+    """Return a text in lines of at most so many letters. The key of an item breaks behind its underscores; a word
+    breaks only where it is longer than a line."""
+    return [line.replace("_ ", "_") for line in wrap(text.replace("_", "_ "), letters)]
 
 
 def clear_frame(axes: Axes) -> None:

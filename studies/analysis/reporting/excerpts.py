@@ -24,7 +24,7 @@ from studies.analysis.reporting.naming import (
     seekers_name,
     strategy_name,
 )
-from studies.analysis.reporting.numbers import count, with_bounds
+from studies.analysis.reporting.numbers import amount, count, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Part, join_sentences, prose
 
 _BOUND = re.compile("_(low|high)$")
@@ -90,8 +90,10 @@ def excerpt(
 
 
 def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
-    """Return each of these columns as text with its bounds; empty where there is no value."""
-    return rows.assign(**{name: with_interval(rows, (name, f"{name}_low", f"{name}_high")) for name in columns})
+    """Return each of these columns as text with its bounds, empty where there is no value; `k` may be a mean."""
+    amounts = {"k": rows["k"].map(amount)} if "k" in rows else {}
+    texts = {name: with_interval(rows, (name, f"{name}_low", f"{name}_high")) for name in columns}
+    return rows.assign(**amounts, **texts)
 
 
 def with_interval(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Series[str]":

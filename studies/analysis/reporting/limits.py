@@ -1,6 +1,7 @@
 """The limits that a reader must keep in mind, found by rules."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 import pandas as pd  # noqa: TID253
 
@@ -34,6 +35,7 @@ def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]
         *_of_raters(export, tables),
         *_of_range(export),
         *_of_missing(export, tables),
+        *_of_odd_ratings(export),
         *_of_what_was_left_out(export),
         *_of_pooling(export),
         *_of_conditions(tables),
@@ -211,8 +213,32 @@ def _of_what_was_left_out(export: Export) -> Iterator[str]:
         ).format(count=len(export.left_out))
     if len(export.ablated):
         yield _("Ratings of seekers that were changed for an ablation are only in ablation.csv.")
-    if export.repeated:
-        yield _("Some raters rated the same thing twice; the mean of their ratings counts.")
+
+
+def _of_odd_ratings(export: Export) -> Iterator[str]:
+    """Say which ratings deserve a look, with the line of the first."""
+    if outside := export.odd.outside:
+        yield ngettext(
+            "{count} score lies outside its scale (ratings.csv, line {line}): {instrument}/{item} {score:g} "
+            "({lowest:g} to {highest:g}).",
+            "{count} scores lie outside their scale (the first in ratings.csv, line {line}): {instrument}/{item} "
+            "{score:g} ({lowest:g} to {highest:g}).",
+            outside.count,
+        ).format(**asdict(outside))
+    for unknown in export.odd.unknown:
+        said = (
+            _("{instrument} has no item {item} (ratings.csv, line {line}). Did you mean {similar}?")
+            if unknown.similar
+            else _("{instrument} has no item {item} (ratings.csv, line {line}).")
+        )
+        yield said.format(**asdict(unknown))
+    if repeats := export.odd.repeats:
+        yield ngettext(
+            "{count} rating repeats an earlier one of the same rater (ratings.csv, line {line}); the mean counts.",
+            "{count} ratings repeat earlier ones of the same rater (the first in ratings.csv, line {line}); the mean "
+            "counts.",
+            repeats.count,
+        ).format(count=repeats.count, line=repeats.line)
 
 
 def _of_pooling(export: Export) -> Iterator[str]:

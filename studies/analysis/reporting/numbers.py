@@ -4,7 +4,8 @@ import math
 import re
 from collections.abc import Iterable
 
-LEVEL = "95\u00a0%"
+NO_BREAK = "\u00a0"
+LEVEL = f"95{NO_BREAK}%"
 SMALL = ("cost",)  # columns where a fourth decimal tells something
 _P = re.compile("p|p_.+|.+_p")  # columns
 MINUS = "\u2212"
@@ -13,6 +14,11 @@ HUGE = 1e6  # as the upper bound of a variance of which next to nothing is known
 
 def count(number: float) -> str:
     return f"{int(number):,}"
+
+
+def amount(number: float) -> str:
+    """Return a number of things, or a mean of such numbers with one digit."""
+    return count(number) if float(number).is_integer() else decimal(number, 1)
 
 
 def decimal(number: float, digits: int = 2) -> str:
@@ -62,11 +68,11 @@ def in_column(column: str, number: float) -> str:
 
 
 def p_value(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {p_alone(p)}"
+    return f"p{NO_BREAK}<{NO_BREAK}.001" if p < 0.001 else f"p{NO_BREAK}={NO_BREAK}{p_alone(p)}"
 
 
 def span(counts: Iterable[float]) -> str:
     """Return one number where all are the same, else the lowest and the highest."""
     numbers = sorted(counts)
     ends = dict.fromkeys([numbers[0], numbers[-1]])
-    return "–".join(map(count, ends))
+    return "–".join(dict.fromkeys(map(amount, ends)))

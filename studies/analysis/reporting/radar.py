@@ -5,7 +5,6 @@ Places are in inches and lines are broken by counting letters, so that no label 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.reporting.drawing import LINE, LOOKS, MUTED, TOGETHER
+from studies.analysis.reporting.drawing import LINE, LOOKS, MUTED, TOGETHER, break_lines
 from studies.analysis.scales import Scale
 
 WIDTH = 4.4  # inches
@@ -176,11 +175,7 @@ def _numbers(axes: Axes, count: int) -> None:
 def _break_label(texts: Iterable[str], letters: int) -> list[str]:
     """Return a label in lines. The key of an item breaks behind its underscores; three Chinese signs are as wide as
     five letters."""
-    return ["\n".join(_lines(text, letters if text.isascii() else letters * 3 // 5)) for text in map(str, texts)]
-
-
-def _lines(text: str, letters: int) -> list[str]:
-    return [line.replace("_ ", "_") for line in wrap(text.replace("_", "_ "), letters)]
+    return ["\n".join(break_lines(text, letters if text.isascii() else letters * 3 // 5)) for text in map(str, texts)]
 
 
 def _deepest(texts: Sequence[str]) -> int:

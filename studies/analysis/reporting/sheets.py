@@ -5,7 +5,6 @@ So nothing is cut where other fonts are at work, and a figure takes a third of t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from matplotlib.ticker import MaxNLocator  # noqa: TID253
 from matplotlib.transforms import IdentityTransform, TransformedPath  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.reporting.drawing import INK, LINE, MUTED, look
+from studies.analysis.reporting.drawing import INK, LINE, MUTED, break_lines, look
 
 SMALL, USUAL = 7.0, 8.0  # points
 EM, WIDE = 0.58, 1.0  # of a letter's size: the width of a Latin letter, and of a Chinese sign
@@ -82,7 +81,7 @@ def in_lines(text: str, room: float, size: float = USUAL) -> str:
     if width_of(text, size) <= room:
         return text
     sign = WIDE if any(ord(sign) > 0x2E80 for sign in text) else EM
-    return "\n".join(wrap(text, max(6, int(room / (sign * size / 72)))))
+    return "\n".join(break_lines(text, max(6, int(room / (sign * size / 72)))))
 
 
 def write(axes: Axes, across: float, down: float, text: str, **how: Any) -> None:

@@ -178,7 +178,7 @@ def _conversations_row(
     """Return the row of an item. `whole`: with the conversations that one rater rated, which AC2 needs for chance."""
     matrix = wide.to_numpy(float)
     clusters = _clusters(wide.index, conversations)
-    row = Row(**of, unit="conversation", n=len(matrix), k=matrix.shape[1], clusters=int(clusters.max()) + 1)
+    row = Row(**of, unit="conversation", n=len(matrix), k=_ratings_each(matrix), clusters=int(clusters.max()) + 1)
     _add_icc(row, matrix, clusters, bootstrap)
     units, columns = np.nonzero(~np.isnan(matrix))
     counted = coincidence.counts(matrix[units, columns], units)
@@ -189,6 +189,14 @@ def _conversations_row(
     _add_nominal(row, counted, clusters)
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
     return row.cells()
+
+
+def _ratings_each(matrix: Array) -> float:
+    """Return how many ratings a conversation has; where these differ, the k0 of a one-way analysis of variance."""
+    sizes = (~np.isnan(matrix)).sum(axis=1)
+    if (sizes == sizes[0]).all():
+        return int(sizes[0])
+    return float((sizes.sum() - (sizes**2).sum() / sizes.sum()) / (len(sizes) - 1))
 
 
 def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:

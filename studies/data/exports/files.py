@@ -19,6 +19,7 @@ from django.db import connection, transaction
 from django.db.models import Min
 from django.utils import timezone
 
+from dialogue.models.conversation import SeekerKind
 from studies.data.exports.codebook import FILE as CODEBOOK
 from studies.data.exports.codebook import HEADER, build_codebook, questionnaires_in
 from studies.data.exports.columns import Filter, Table
@@ -29,12 +30,14 @@ from studies.data.exports.export_records import record_export
 from studies.data.exports.masking import read_rows
 from studies.data.exports.tables import TABLES
 from studies.models import Amendment, Protocol, Study, Unblinding
+from studies.models.response import RaterKind
 from studies.participation.timeouts import time_out_absent
 from studies.participation.unblinding import unblinding_of
 from studies.workbench.csv_cells import format_cell
 
 MANIFEST = "manifest.json"
 AT_ONCE = 1000  # rows
+VARIANT = "~"  # in the code of a judge that was asked in another way: KEY~VARIANT
 
 
 class ExportIncomplete(Exception):
@@ -298,8 +301,26 @@ def get_product_version() -> str:
 
 
 def is_demonstration(study: Study, only: Filter, protocols: list[Protocol]) -> bool:
-    """Return whether nothing was measured: all arms are scripts, or all judges, or all people are test data."""
-    arms = [arm.is_demonstration() for protocol in protocols for arm in protocol.arms.all()]
-    judges = [judge.is_demonstration() for protocol in protocols for judge in protocol.judges.all()]
+    """Return whether nothing was measured: all arms are scripts, or all judges, or all people are test data.
+
+    Arms and judges that no row of the export is of say nothing about it, unless it has no rows at all.
+    """
+    runs, responses = only.runs(study), only.responses(study)
+    is_empty = not (runs.exists() or responses.exists())
+    met = set(runs.exclude(conversation__seeker_kind=SeekerKind.IMPORTED).values_list("protocol", "arm").distinct())
+    judged = responses.filter(rater__kind=RaterKind.JUDGE).values_list("rater__code", flat=True).distinct()
+    asked = {code.partition(VARIANT)[0] for code in judged}
+    arms = [
+        arm.is_demonstration()
+        for protocol in protocols
+        for arm in protocol.arms.all()
+        if is_empty or (protocol.pk, arm.key) in met
+    ]
+    judges = [
+        judge.is_demonstration()
+        for protocol in protocols
+        for judge in protocol.judges.all()
+        if is_empty or judge.key in asked
+    ]
     people = list(only.participations(study).values_list("is_test", flat=True).distinct())
     return any(kind and all(kind) for kind in (arms, judges, people))

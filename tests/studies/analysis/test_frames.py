@@ -7,6 +7,7 @@ import pytest
 from dialogue.models.conversation import EndReason, SeekerKind
 from studies.analysis import AnalysisError, compute
 from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
+from studies.analysis.odd_ratings import OutsideScale, Repeats, UnknownItem
 from studies.data.exports import tables
 from studies.workbench.csv_cells import guard_formula
 
@@ -34,7 +35,18 @@ def ratings(folder: Path, text: str) -> Path:
             f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,b,-1e200\n",
             "ratings.csv:3:score: '-1e200' is beyond any scale or amount (at most 1,000,000,000,000)",
         ),
-        (f'{HEADER}\nC,R,crowd,i,a,"3,5"\n', "ratings.csv:2:score: '3,5' is not a number"),
+        (f'{HEADER}\nC,R,crowd,i,a,"3,5"\n', "ratings.csv:2:score: '3,5' is not a number; write 3.5"),
+        (f'{HEADER}\nC,R,crowd,i,a,"1,2,3"\n', "ratings.csv:2:score: '1,2,3' is not a number"),
+        (
+            "conversation,rater\nC,R\n",
+            "ratings.csv:1:rater_kind: the columns rater_kind, instrument, item, score are missing (the header has "
+            "conversation, rater)",
+        ),
+        (
+            f"{HEADER}\n".title(),
+            "ratings.csv:1:conversation: the columns conversation, rater, rater_kind, instrument, item, score are "
+            "missing; write the names in small letters: conversation, rater, rater_kind, instrument, item, score (the",
+        ),
         (f"{HEADER}\nC,R,friend,i,a,1\n", "ratings.csv:2:rater_kind: 'friend' is not one of seeker, expert,"),
         (f"{HEADER}\n,R,crowd,i,a,1\n", "ratings.csv:2:conversation: '' is empty"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,2.5\n", "ratings.csv:2:turn: '2.5' is not a whole number"),
@@ -75,6 +87,13 @@ def test_load_of_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
     assert str(raised.value) == f"{tmp_path / 'exprot'}: there is no such folder"
 
 
+def test_load_of_a_file_names_its_folder(tmp_path: Path) -> None:
+    path = ratings(tmp_path, f"{HEADER}\nC,R,crowd,i,a,1\n")
+    with pytest.raises(AnalysisError) as raised:
+        load(path)
+    assert str(raised.value) == f"{path}: is a file; give the folder that holds it, {tmp_path}"
+
+
 def test_load_without_ratings_says_so(tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match=r"^ratings\.csv: there is no such file in "):
         load(tmp_path)
@@ -82,7 +101,7 @@ def test_load_without_ratings_says_so(tmp_path: Path) -> None:
 
 def test_load_refuses_other_encodings(tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_bytes(f"{HEADER}\nC,R,crowd,i,\xfc,1\n".encode("latin-1"))
-    with pytest.raises(AnalysisError, match=r"^ratings\.csv: is not UTF-8 \(invalid start byte at byte 64\)"):
+    with pytest.raises(AnalysisError, match=r"^ratings\.csv:2: is not UTF-8 \(invalid start byte at byte 64\); save"):
         load(tmp_path)
 
 
@@ -230,12 +249,15 @@ def test_closed_lists_are_those_of_the_exported_files() -> None:
     assert list(END_REASONS) == EndReason.values
 
 
+@pytest.mark.parametrize("kind", ["scale", "likert"])
 @pytest.mark.parametrize(("column", "shown"), [("", ""), (",last_turn", ",7")])
-def test_load_refuses_a_score_that_is_not_on_the_scale_of_the_codebook(tmp_path: Path, column: str, shown: str) -> None:
+def test_load_refuses_a_score_that_is_not_on_the_scale_of_the_codebook(
+    tmp_path: Path, column: str, shown: str, kind: str
+) -> None:
     rows = ["C,R,crowd,i,a,5", "C,R,crowd,i,b,55", "C,R,crowd,j,a,55", "C,R,crowd,i,c,55", "D,R,crowd,i,a,"]
     rows += ["D,R,crowd,i,a,55", "E,R,crowd,i,a,0"]
     ratings(tmp_path, f"{HEADER}{column}\n" + "".join(f"{row}{shown}\n" for row in rows))
-    told = "i.json,a,scale,1,5\ni.json,b,scale,0,100\ni.json,c,single,,\n"
+    told = f"i.json,a,{kind},1,5\ni.json,b,scale,0,100\ni.json,c,single,,\n"
     (tmp_path / "codebook.csv").write_text(f"file,column,type,minimum,maximum\n{told}")
     with pytest.raises(AnalysisError) as raised:
         load(tmp_path)
@@ -262,6 +284,23 @@ def test_load_takes_any_score_of_an_import(tmp_path: Path) -> None:
     export = load(tmp_path)
     assert export.ratings["score"].tolist() == [55, 5]
     assert "last_turn" not in export.ratings
+    assert export.odd.outside == OutsideScale(1, 2, "i", "a", 55, 1, 5)
+
+
+def test_load_counts_repeated_ratings_and_names_the_line_of_the_first(tmp_path: Path) -> None:
+    rows = ["C,R,crowd,i,b,", "C,R,crowd,i,a,1", "C,R,crowd,i,a,2", "C,S,crowd,i,a,3", "C,R,crowd,i,a,4"]
+    ratings(tmp_path, HEADER + "".join(f"\n{row}" for row in rows))
+    assert load(tmp_path).odd.repeats == Repeats(2, 4)
+
+
+def test_load_finds_items_that_the_codebook_or_our_questionnaire_does_not_have(tmp_path: Path) -> None:
+    items = [("i", "warmth"), ("i", "warm"), ("j", "cold"), ("emoharbor_10", "empathy"), ("emoharbor_10", "empathetic")]
+    ratings(tmp_path, HEADER + "".join(f"\nC,R,crowd,{instrument},{item},1" for instrument, item in [*items, *items]))
+    (tmp_path / "codebook.csv").write_text("file,column,type,minimum,maximum\ni.json,warmth,scale,1,5\n")
+    assert load(tmp_path).odd.unknown == (
+        UnknownItem("i", "warm", 3, "warmth"),
+        UnknownItem("emoharbor_10", "empathy", 5, "empathetic"),
+    )
 
 
 def test_load_refuses_an_export_of_which_nothing_is_left(tmp_path: Path) -> None:

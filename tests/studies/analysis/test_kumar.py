@@ -34,8 +34,9 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ratings = ratings.assign(instrument="lend_an_ear", moment="final", participant="", arm="")
     folder = tmp_path_factory.mktemp("kumar")
     ratings.to_csv(folder / "ratings.csv", index=False)
-    analyse(folder, folder / "out", bootstrap=200)
-    return folder / "out"
+    out = tmp_path_factory.mktemp("results")
+    analyse(folder, out, bootstrap=200)
+    return out
 
 
 def test_kumar_agreement_equals_pandas_and_scipy_on_the_raw_file(raw: pd.DataFrame, out: Path) -> None:

@@ -128,6 +128,7 @@ def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path
         "results.json",
         "report.html",
         "report.zh.html",
+        "files.txt",
     }
     figures = {name for name in summary.files if name.startswith("figures/")}
     assert {Path(name).suffix for name in figures} == {".svg"}
@@ -251,6 +252,15 @@ def test_analyse_gives_the_same_tables_for_shuffled_rows(folder: Path, tmp_path:
     assert differing == ["report.html", "report.zh.html", "results.json"]  # the data's hash
 
 
+def test_report_gives_the_reason_of_every_table_without_rows(out: Path) -> None:
+    report = (out / "report.html").read_text(encoding="utf-8")
+    reasons = json.loads((out / "results.json").read_text(encoding="utf-8"))["tables_without_rows"]
+    lines = {name: (out / f"{name}.csv").read_text(encoding="utf-8").count("\n") for name in reasons}
+    assert lines == dict.fromkeys(reasons, 1)
+    assert all(f"({name}.csv): {reason}" in report for name, reason in reasons.items())
+    assert "Tables without rows" in report
+
+
 def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     digest = hashlib.sha256((out.parent / "export" / "ratings.csv").read_bytes()).hexdigest()
@@ -267,6 +277,7 @@ def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
         "matplotlib",
     }
     assert results["absent"][0] == "participants.csv"
+    assert results["tables_without_rows"]["conditions"] == "No arm met both average and worst-case seekers."
     assert results["methods"] == {table.name: dict(table.methods) for table in TABLES}
     assert {name: len(rows) for name, rows in results["tables"].items() if name in ROWS} == ROWS
     seeker = results["tables"]["agreement"][-1]
@@ -471,6 +482,7 @@ def test_full_disk_leaves_earlier_results_as_they_are(
     out = tmp_path / "out"
     out.mkdir()
     (out / "agreement.csv").write_text("of before")
+    (out / "files.txt").write_text("agreement.csv\n")
     write = Path.write_bytes
 
     def full(path: Path, content: bytes) -> int:
@@ -481,8 +493,67 @@ def test_full_disk_leaves_earlier_results_as_they_are(
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         analyse(folder, out, bootstrap=20)
-    assert [path.name for path in out.iterdir()] == ["agreement.csv"]
+    assert sorted(path.name for path in out.iterdir()) == ["agreement.csv", "files.txt"]
     assert (out / "agreement.csv").read_text() == "of before"
+
+
+@pytest.mark.usefixtures("few_tables")
+def test_new_results_leave_no_exhibit_of_earlier_ones_and_touch_no_other_file(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    files = analyse(folder, out, bootstrap=20).files
+    for name in ("paper/table-9.tex", "figures/old.svg", "../elsewhere.txt"):
+        (out / name).write_text("of before")
+    (out / "files.txt").write_text("\n".join([*files, "paper/table-9.tex", "figures/old.svg", "../elsewhere.txt"]))
+    for name in ("notes.txt", "figures/mine.svg", "paper/thesis.tex"):
+        (out / name).write_text("mine")
+    assert analyse(folder, out, bootstrap=20).files == files
+    assert set(contents(out)) == {*files, "notes.txt", "figures/mine.svg", "paper/thesis.tex"}
+    assert (out / "files.txt").read_text().splitlines() == sorted(files)
+    assert (tmp_path / "elsewhere.txt").read_text() == "of before"
+
+
+@pytest.mark.parametrize("name", ["report.html", "arms.csv", "paper/table-9.tex"])
+def test_analyse_refuses_to_overwrite_what_no_earlier_run_lists(folder: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    (out / name).parent.mkdir(parents=True)
+    (out / name).write_text("mine")
+    with pytest.raises(AnalysisError) as raised:
+        analyse(folder, out)
+    assert str(raised.value) == (
+        f"{out}: holds files that this run would overwrite and that no earlier one lists in files.txt: {name}. Give "
+        "another folder, or move them away"
+    )
+    assert contents(out) == {name: b"mine"}
+
+
+@pytest.mark.usefixtures("few_tables")
+def test_a_figure_of_another_is_found_before_anything_is_removed(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    files = analyse(folder, out, bootstrap=20).files
+    figure = next(name for name in files if name.startswith("figures/"))
+    (out / "files.txt").write_text("".join(f"{name}\n" for name in files if name != figure))
+    before = contents(out)
+    with pytest.raises(AnalysisError, match=f"lists in files.txt: {figure}. Give"):
+        analyse(folder, out, bootstrap=20)
+    assert contents(out) == before
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("export", "is the folder that is read"),
+        ("export/../export", "is the folder that is read"),
+        ("export/results", "is inside "),
+        (".", "holds "),
+    ],
+)
+def test_analyse_keeps_results_apart_from_what_it_reads(folder: Path, tmp_path: Path, out: str, why: str) -> None:
+    folder = folder.rename(tmp_path / "export")
+    before = contents(folder)
+    with pytest.raises(AnalysisError) as raised:
+        analyse(folder, tmp_path / out)
+    assert str(raised.value).startswith(f"{tmp_path / out}: {why}")
+    assert contents(folder) == before
 
 
 def test_analyse_does_not_write_over_a_file(folder: Path, tmp_path: Path) -> None:

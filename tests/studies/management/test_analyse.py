@@ -16,12 +16,14 @@ C3,J,judge,ten,care,3
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "ratings.csv").write_text(RATINGS)
-    return tmp_path
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "ratings.csv").write_text(RATINGS)
+    return folder
 
 
 def test_analyse_command_ends_with_a_json_summary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = folder / "results"
+    out = folder.parent / "results"
     call_command("analyse", str(folder), "--out", str(out), "--bootstrap", "20", "--json")
     said = capsys.readouterr()
     summary = json.loads(said.out.splitlines()[-1])
@@ -38,10 +40,10 @@ def test_analyse_command_ends_with_a_json_summary(folder: Path, capsys: pytest.C
 def test_analyse_command_refuses_bad_input_in_one_line_with_code_2(folder: Path) -> None:
     (folder / "ratings.csv").write_text(RATINGS.replace("care,5", "care,five"))
     with pytest.raises(CommandError) as raised:
-        call_command("analyse", str(folder), "--out", str(folder / "results"))
+        call_command("analyse", str(folder), "--out", str(folder.parent / "results"))
     assert raised.value.returncode == 2
     assert str(raised.value) == "ratings.csv:6:score: 'five' is not a number"
-    assert not (folder / "results").exists()
+    assert not (folder.parent / "results").exists()
 
 
 def test_analyse_command_refuses_a_place_for_results_in_one_line_with_code_2(folder: Path) -> None:
@@ -60,12 +62,12 @@ def test_analyse_command_draws_a_radar_where_it_is_asked_for(folder: Path, asked
     ]
     header = "conversation,rater,rater_kind,arm,instrument,item,score\n"
     (folder / "ratings.csv").write_text(header + "\n".join(rows) + "\n")
-    call_command("analyse", str(folder), "--out", str(folder / "out"), "--bootstrap", "5", *asked)
-    assert len(list((folder / "out" / "figures").glob("radar-*"))) == count
+    call_command("analyse", str(folder), "--out", str(folder.parent / "out"), "--bootstrap", "5", *asked)
+    assert len(list((folder.parent / "out" / "figures").glob("radar-*"))) == count
 
 
 def test_analyse_command_can_be_repeated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = folder / "results"
+    out = folder.parent / "results"
     for _ in range(2):
         call_command("analyse", str(folder), "--out", str(out), "--bootstrap", "20")
     first, second = [line for line in capsys.readouterr().out.splitlines() if line]

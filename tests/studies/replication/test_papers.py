@@ -1,9 +1,11 @@
 """The papers' numbers as data: each says where it is printed, and what stands beside it can be computed."""
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from studies.analysis.tables.registry import TABLES
 from studies.replication.papers import Paper, Results, read_paper
@@ -29,6 +31,14 @@ def test_every_number_says_where_it_is_printed(paper: Paper) -> None:
     numbers = [number for entry in paper.entries for number in entry.numbers]
     assert [number for number in numbers if not (number["source"] and number["printed"])] == []
     assert {entry.compare for entry in paper.entries} <= {"models", "people", "page", "no"}
+
+
+def test_every_kind_of_raters_has_words_in_each_language(paper: Paper) -> None:
+    words = json.loads((settings.FIXTURES / "papers" / "words.json").read_text(encoding="utf-8"))
+    wheres = [number["ours"]["where"] for entry in paper.entries for number in entry.numbers if number["ours"]]
+    kinds = {str(where.get("raters", where.get("human"))) for where in wheres if {"raters", "human"} & set(where)}
+    assert kinds
+    assert [kind for kind in kinds for said in words.values() if "{what}" not in said.get(f"by_{kind}", "")] == []
 
 
 def test_every_query_names_columns_that_the_analysis_writes(paper: Paper) -> None:

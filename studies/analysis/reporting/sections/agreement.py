@@ -67,12 +67,12 @@ def _opening() -> Part:
         _(
             "Pearson's r shows whether a judge puts conversations in the same order as people do. It does not show "
             "whether a judge is too lenient or too severe, so read it together with the bias. An r over all "
-            "conversations mixes differences between people with what they felt about each arm; within_r compares "
-            "conversations within each person only."
+            "conversations mixes differences between people with what they felt about each arm; r within persons "
+            "compares conversations within each person only."
         ),
         _(
-            "system_r is the correlation of the arms' means. With few arms it says very little. Its interval "
-            "resamples people and not arms, so it says nothing about other arms."
+            "With few arms, the r of the arms' means says very little. Its interval resamples people and not arms, so "
+            "it says nothing about other arms."
         ),
     )
 
@@ -84,7 +84,19 @@ def _correlations(table: pd.DataFrame) -> Iterator[Part]:
     )
 
 
+def _whose(human: str) -> Iterator[Part]:
+    """Say of simulated seekers that they are no people."""
+    if human == "simulated_seeker":
+        yield prose(
+            _(
+                "Simulated seekers are models. Their ratings of their own conversations are a criterion to compare "
+                "judges with, not what people felt."
+            )
+        )
+
+
 def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
+    yield from _whose(human)
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
         of = {"human": raters_name(human), "scale": scale_name(instrument, moment)}
         yield Excerpt(
@@ -170,7 +182,7 @@ def _figures(human: str, judge: str, strategy: str, instrument: str, moment: str
         f"bland-altman-{address}",
         _("{judge} minus {human} ({scale}): bias and limits of agreement").format(**who),
         _(
-            "Bland–Altman plot: above 0 the judge is more lenient. The line is the mean difference. About 95 of 100 "
+            "Bland–Altman plot: above 0 the judge scores higher. The line is the mean difference. About 95 of 100 "
             "differences lie between the dashed lines, the limits of agreement. All three values are printed above "
             "each panel. The limits are not an interval of the mean."
         ),
@@ -222,6 +234,7 @@ def _strategies(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
+    yield from _whose(human)
     yield prose(tested_strategies(table[table["p_holm"].notna() & (table["item"] != ALL_ITEMS)]))
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
         yield _differences(rows, human, instrument, moment)

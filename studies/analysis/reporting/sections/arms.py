@@ -34,6 +34,7 @@ from studies.analysis.tables.rater_effects import OWN
 from studies.analysis.tables.scores import FINAL
 
 SCALE = ["raters", "instrument", "moment"]
+IMPORTED = "imported"  # as a kind of seekers
 PAIRED = [*SCALE, "seekers", "condition"]  # only those who were met in the same way are compared
 
 
@@ -159,6 +160,7 @@ def _part_name(name: str) -> str:
 
 def _differences(table: pd.DataFrame) -> Iterator[Part]:
     tested = table[table["p_holm"].notna()]
+    tests = len(tested)
     of_items = tested[tested["item"] != ALL_ITEMS]
     tested = of_items if len(of_items) else tested
     yield prose(
@@ -169,9 +171,10 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             "their item.",
             len(tested),
         ).format(kept=count_below(tested), tested=len(tested)),
-        _(
-            "Differences are computed for those who met both arms: the same {seekers}, each compared with themselves."
-        ).format(seekers=join_names([seekers_name(kind) for kind in sorted(set(table["seekers"]))])),
+        _('These are differences on single items; those of "All items" are not counted here.')
+        if len(tested) < tests
+        else "",
+        _of_same_users(table),
     )
     named = table.assign(pair=table["arm_a"] + " − " + table["arm_b"])
     for (raters, instrument, moment, seekers, condition), rows in named.groupby(PAIRED):
@@ -199,6 +202,16 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
         )
 
 
+def _of_same_users(table: pd.DataFrame) -> str:
+    """Return who is compared: those who met both arms. Of imports it is not known whether these are people."""
+    kinds = sorted(set(table["seekers"]))
+    if IMPORTED in kinds:
+        return _("Differences are computed for those who met both arms, each compared with themselves.")
+    return _(
+        "Differences are computed for those who met both arms: the same {seekers}, each compared with themselves."
+    ).format(seekers=join_names([seekers_name(kind) for kind in kinds]))
+
+
 def few_users(rows: pd.DataFrame) -> str:
     """Return a warning, empty where every interval rests on FEW_CLUSTERS or more."""
     users = rows.loc[rows["low"].notna(), "clusters"]
@@ -220,10 +233,11 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "How well do the ratings tell the arms apart? MSR compares the variance between the arms with the "
-            "variance within them (msr_corrected removes the part that noise alone adds). mac is msr / (1 + msr) "
-            "and carries the same information. There are three F values, and they differ: f_oneway treats ratings "
-            "as independent, f_eq13 is the formula as EmoHarbor prints it, f_repeated compares each person with "
-            "themselves. pairwise_share is the share of pairs of arms that differ by this test: {test}; {correction}."
+            "variance within them (MSR without noise removes the part that noise alone adds). MAC is MSR / (1 + MSR) "
+            "and carries the same information. There are three F values, and they differ: F (one-way) treats ratings "
+            "as independent, F (equation 13) is the formula as EmoHarbor prints it, F (repeated measures) compares "
+            "each person with themselves. Pairs told apart is the share of pairs of arms that differ by this test: "
+            "{test}; {correction}."
         ).format(**_tests(table))
     )
     shown = [

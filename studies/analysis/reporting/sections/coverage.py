@@ -57,7 +57,7 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
         _(
             "A score that a judge did not give is never replaced by a number. In quality.csv each mean stands next "
             "to two others: what it would be if everything missing were at the lowest, and at the highest, point of "
-            "the scale. move_by is the largest distance between these two."
+            'the scale. "Could move by" is the largest distance between these two.'
         ),
     )
     rows = [_judge(judge, strategy, found) for (judge, strategy), found in table.groupby(["judge", "strategy"])]
@@ -123,7 +123,7 @@ def quality(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     yield prose(
         _(
             "A flag asks someone to check; flags do not leave anyone out. Two coders decide who is left out. "
-            "looked_at is how often the rule could be checked. Nothing is known about what was not measured."
+            '"Checked" is how often the rule could be checked. Nothing is known about what was not measured.'
         )
     )
     rows = [_flag(name, flagged) | {"looked_at": int(known.get(name, 0))} for name in indices.FLAGS]

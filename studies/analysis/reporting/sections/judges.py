@@ -37,7 +37,7 @@ def probes(table: pd.DataFrame, results: Results) -> Iterator[Part]:
     yield prose(
         _(
             "A judge that is asked in a different way should say the same. Differences are the variant minus the "
-            "unchanged judge. share_changed is the share of scores that are not the same."
+            'unchanged judge. "Changed (share)" is the share of scores that are not the same.'
         )
     )
     probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"

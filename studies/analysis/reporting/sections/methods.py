@@ -230,8 +230,8 @@ def _fold(summary: str, content: Markup) -> Markup:
 def _empty_tables(results: Results) -> Iterator[Part]:
     nothing = [table for table in results.computed if results.table(table.name).empty]
     if nothing:
-        yield subheading(_("Not in this report"))
-        yield listing(f"{_(table.heading)}: {_(table.empty)}" for table in nothing)
+        yield subheading(_("Tables without rows"))
+        yield listing(f"{_(table.heading)} ({table.name}.csv): {_(table.empty)}" for table in nothing)
 
 
 COUNTED = {

@@ -31,9 +31,9 @@ def pairs(table: pd.DataFrame, results: Results) -> Iterator[Part]:
 def _contests(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "Two conversations or replies were shown side by side. Win, tie and loss are those of contestant_a. "
-            "first_share is the share of preferences for the side shown first; .5 means the position made no "
-            "difference."
+            "Two conversations or replies were shown side by side. Wins, ties and losses are those of the side named "
+            'first. "First shown chosen" is the share of preferences for the side shown first; .5 means the position '
+            "made no difference."
         ),
         *_verdicts_left_out(results),
     )

@@ -22,7 +22,8 @@ def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
     yield prose(
         ngettext(
             "The study file declares {count} primary contrast.",
-            "The study file declares {count} primary contrasts; p_holm is p after Holm's correction over these alone.",
+            "The study file declares {count} primary contrasts; p (Holm) is p after Holm's correction over these "
+            "alone.",
             len(table),
         ).format(count=len(table)),
         _("All other comparisons in this report are exploratory."),

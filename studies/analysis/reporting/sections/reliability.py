@@ -20,7 +20,7 @@ from studies.analysis.reporting.excerpts import (
     with_names,
 )
 from studies.analysis.reporting.naming import raters_name, scale_name
-from studies.analysis.reporting.numbers import LEVEL, span
+from studies.analysis.reporting.numbers import LEVEL, amount, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
 from studies.analysis.results import Results
 from studies.analysis.tables.decision_study import USERS
@@ -115,7 +115,7 @@ def _lines(rows: pd.DataFrame, instrument: str, forms: tuple[str, ...]) -> list[
     for name, found in by_item(rows, instrument).items():
         row = found.to_dict("records")[0]
         estimates = [estimate_of(row, (form, f"{form}_low", f"{form}_high")) for form in forms]
-        lines.append(Line(name, estimates, f"{row['n']} × {row['k']}"))
+        lines.append(Line(name, estimates, f"{row['n']} × {amount(row['k'])}"))
     return lines
 
 

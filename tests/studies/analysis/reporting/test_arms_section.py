@@ -123,6 +123,7 @@ def test_differences_are_counted_by_item_and_the_mean_of_the_items_is_none(tmp_p
     assert section is not None
     text = text_of(section.parts)
     assert "1 of 2 tested differences between two arms stay below p = .05 after Holm&#x27;s correction within" in text
+    assert "those of &quot;All items&quot; are not counted here." in text
     assert "about one in twenty of these 3 would miss the line" in figures[-1].caption
 
 

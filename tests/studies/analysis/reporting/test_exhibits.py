@@ -94,8 +94,13 @@ def test_the_card_has_r_of_the_item_mean_in_the_order_of_the_strategies(results:
 
 def test_the_card_compares_each_strategy_with_the_standard_one_after_holm(results: Results) -> None:
     said = card(results)
-    assert "<dt>user-aware − standard</dt><dd><strong>+0.20</strong> <span>[0.10, 0.40], p = .040</span>" in said
-    assert "<dt>state-aware − standard</dt><dd><strong>+0.30</strong> <span>[0.20, 0.50], p = .040</span>" in said
+    assert (
+        "<dt>user-aware − standard</dt><dd><strong>+0.20</strong> <span>[0.10, 0.40], p\u00a0=\u00a0.040</span>" in said
+    )
+    assert (
+        "<dt>state-aware − standard</dt><dd><strong>+0.30</strong> <span>[0.20, 0.50], p\u00a0=\u00a0.040</span>"
+        in said
+    )
     assert "so exploratory" in said
     assert "user-aware − state-aware" not in said
 
@@ -103,7 +108,7 @@ def test_the_card_compares_each_strategy_with_the_standard_one_after_holm(result
 def test_a_difference_is_turned_where_the_standard_strategy_is_named_second(tmp_path: Path) -> None:
     folder = write_export(tmp_path / "export", six_people())
     rows = gain_rows(results_of(folder, strategy_tests=[compared("other", "standard", -0.3, 0.02)]))
-    assert list(gains_in_words(rows)) == ["other − standard: +0.30 [0.10, 0.40], p = .020."]
+    assert list(gains_in_words(rows)) == ["other − standard: +0.30 [0.10, 0.40], p\u00a0=\u00a0.020."]
 
 
 def test_the_card_has_the_arms_by_their_mean(results: Results) -> None:
@@ -235,7 +240,7 @@ def test_the_arms_that_were_left_early_are_named_with_the_test_that_detects_most
         (untested,) = exhibits_of(results_of(folder, arms=ARMS, survival=rows[:3]))
     assert arms.said[-2:] == [
         "Left early by simulated seekers, average: amber 60 %, birch 25 % and no other arm.",
-        "Log-rank test of how long these conversations stay open: p = .012.",
+        "Log-rank test of how long these conversations stay open: p\u00a0=\u00a0.012.",
     ]
     assert untested.said[-1] == "Left early by simulated seekers, average: amber 60 %."
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.reporting.curves import Course, curves
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
-from studies.analysis.reporting.drawing import ONE, TWO, Figure, _number_ids, figure, style
+from studies.analysis.reporting.drawing import ONE, TWO, Figure, _number_ids, break_lines, figure, style
 from studies.analysis.reporting.flowchart import Box, flow_chart
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 
@@ -25,6 +25,19 @@ def drawn(make: Callable[[], Canvas], name: str = "a figure") -> Figure:
 def texts(drawing: Figure) -> list[str]:
     root = ElementTree.fromstring(drawing.svg)
     return ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("demonstrating_understanding", ["demonstrating_", "understanding"]),
+        ("a_b c_d", ["a_b c_d"]),
+        ("x" * 30, ["x" * 25, "x" * 5]),
+        ("How warm is the reply of the model?", ["How warm is the reply of", "the model?"]),
+    ],
+)
+def test_an_item_breaks_at_its_underscores_and_within_a_word_only_where_it_must(text: str, lines: list[str]) -> None:
+    assert break_lines(text, 25) == lines
 
 
 def dots() -> Canvas:

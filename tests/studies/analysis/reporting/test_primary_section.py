@@ -64,7 +64,7 @@ def test_the_card_shows_what_was_declared_and_not_what_was_found_later(folder: P
     said = card(results_of(folder, primary=[ROW, LACKING]))
     assert "Declared as primary" in said
     assert "user-aware − standard: agreement of J with participants on care" in said
-    assert "<strong>+0.12</strong> <span>[0.01, 0.20], p = .024</span>" in said
+    assert "<strong>+0.12</strong> <span>[0.01, 0.20], p\u00a0=\u00a0.024</span>" in said
     assert "What a strategy adds" not in said
 
 

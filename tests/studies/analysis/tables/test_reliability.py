@@ -85,6 +85,7 @@ def test_reliability_of_a_gap_is_by_variance_components_and_alpha_of_all(export_
     rated = with_gap[:7]
     targets, raters = np.nonzero(~np.isnan(rated))
     found = two_way_by_components(rated[targets, raters], targets, raters, (27 - (6 * 16 + 9) / 27) / 6)
+    assert row["k"] == pytest.approx((27 - (6 * 16 + 9) / 27) / 6)  # what icc_a_k and its like are of
     for form in ("icc_a_1", "icc_c_1", "icc_a_k", "icc_c_k"):
         assert row[f"{form}_low"] < row[form] < row[f"{form}_high"]
         assert row[form] == pytest.approx(found[form].estimate)
@@ -98,6 +99,7 @@ def test_reliability_of_a_changing_crowd_is_one_way(export_of: ExportOf) -> None
     for target, scores in enumerate([(1, 2), (4, 5), (2, 2), (5, 3)]):
         crowd[target, 2 * target : 2 * target + 2] = scores
     row = table_of(export_of(judged_by("crowd", crowd))).iloc[0]
+    assert row["k"] == 2  # of eight raters
     # By hand: the means 1.5, 4.5, 2, 4 about 3 give a sum of squares of 13; within it is .5 + .5 + 0 + 2.
     between, within = 13 / 3, 3 / 4
     assert row["icc_1_1"] == pytest.approx((between - within) / (between + within))

@@ -20,11 +20,12 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.models import Turn
+from dialogue.models import Conversation, Turn
 from studies.data.exports import files
 from studies.data.exports.files import AT_ONCE, snapshot, write_rows
 from studies.data.exports.tables import TABLES
 from studies.design.safety_rules import OnCall, SafetyRules
+from studies.models import Rater
 from studies.participation.unblinding import unblind, unblinding_of
 from studies.workbench.csv_cells import format_cell, guard_formula, remove_guard
 from tests import factories
@@ -223,6 +224,20 @@ def test_manifest_says_when_nothing_was_measured(tmp_path: Path):
 
     told = {name: manifest_in(tmp_path / name)["demonstration"] for name in ("none", "test", "real", "scripted")}
     assert told == {"none": False, "test": True, "real": False, "scripted": True}
+
+
+@pytest.mark.django_db
+def test_ratings_of_others_in_a_study_of_scripts_are_no_demonstration(tmp_path: Path):
+    study = factories.study()
+    arm = study.current().arms.first().key
+    run = factories.run_with_turns(study, arm=arm)
+    Conversation.objects.filter(pk=run.conversation_id).update(seeker_kind="imported")
+    factories.rating(Rater.objects.create(study=study, kind="expert", code="E1"), run)
+    run_export(tmp_path / "imported")
+    factories.rating(factories.judge(study), run)
+    run_export(tmp_path / "judged")
+
+    assert [manifest_in(tmp_path / name)["demonstration"] for name in ("imported", "judged")] == [False, True]
 
 
 @pytest.mark.django_db

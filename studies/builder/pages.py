@@ -23,7 +23,7 @@ from studies.design.differences import compare
 from studies.design.reading import StudyFileError
 from studies.design.writing import dump_study
 from studies.models import Amendment, Study, StudyDraft
-from studies.person.outline import remark_on_times
+from studies.participation.durations import remark_on_times
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
 
 

@@ -16,8 +16,8 @@ from studies.management.command import Command as Base
 from studies.management.command import add_base_url
 from studies.models import Protocol, Stage
 from studies.participation.consent import template_ids
+from studies.participation.durations import remark_on_times
 from studies.participation.enrolment import invite
-from studies.person.outline import remark_on_times
 from studies.setup.addresses import words_of_addresses
 from studies.setup.cards import StoredCards
 from studies.setup.model_keys import unset_keys, unset_secrets

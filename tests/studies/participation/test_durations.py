@@ -8,8 +8,8 @@ from studies.design.contradictions import remarks
 from studies.design.plan import Step
 from studies.design.spec import StepSpec
 from studies.models import Participation
+from studies.participation.durations import estimate_minutes, read_minutes, remark_on_times
 from studies.participation.step_kinds import KINDS, Way
-from studies.person.outline import estimate_minutes, read_minutes, remark_on_times
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -32,14 +32,12 @@ WINDOW = 300  # characters of a growing reply that are read again with each new 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings of the screen: `level` 0–4, the patterns that fired, their categories, whether others are meant, and
-    the level that the patterns have without the classifier."""
+    """The findings of the screen: `level` 0–4, the patterns that fired, their categories, and the level that the
+    patterns have without the classifier."""
 
     level: int
     entries: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    third_party: bool = False
-
     pattern_level: int = 0
 
     def by_pattern(self) -> bool:
@@ -91,7 +89,6 @@ def _verdict(level: int, hits: Sequence[Hit], *, suspected: bool = False) -> Ver
         level=level,
         entries=(*(hit.pattern.id for hit in hits), *((CLASSIFIER,) if suspected else ())),
         categories=tuple(sorted({hit.pattern.category for hit in hits})),
-        third_party=any("mark_third_party" in hit.effects for hit in hits),
         pattern_level=max((hit.level for hit in hits), default=0),
     )
 

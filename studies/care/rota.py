@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from studies.design.safety_rules import DAYS, HOURS
 from studies.design.spec import StudySpec
 
-DAY = 24 * 60  # minutes
-
 
 @dataclass(frozen=True)
 class Contact:

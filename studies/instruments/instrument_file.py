@@ -22,7 +22,6 @@ ARMS = "arms"  # what options may be taken from beside the file
 TRACKS = ("all", "participant", "expert")
 PHASES = ("pre", "post")
 COMPARISONS = ("eq", "in")
-KEYS = ("+", "-")  # of an item of a factor: which way it is scored
 
 
 def read_words(value: Any) -> Text:

@@ -7,9 +7,7 @@ from typing import Any
 from dialogue.languages import CODES
 from studies.instruments.definitions import COUNSELLOR, Item, Questionnaire, Text
 
-KIND = "interview"  # of the instruments that are guides
 WHOLE = "interview"  # the key of the one section of the participants' guide
-SHOWN = ("ratings", "conversations", "flags", "dimensions")  # what of a person's own may be beside a section
 CANDIDATE = "candidate"  # before the number of a row and the name of its field
 CANDIDATE_FIELDS = ("name", "definition", "example")
 CANDIDATE_LABELS: Mapping[str, Text] = {

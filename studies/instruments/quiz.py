@@ -10,7 +10,6 @@ from studies.instruments.definitions import Questionnaire
 class QuizResult:
     correct: int
     total: int
-    mandatory_missed: int
     wrong: tuple[str, ...]  # the keys of the questions whose feedback is to be shown
     passed: bool
 
@@ -29,7 +28,6 @@ def mark(questionnaire: Questionnaire, answers: Mapping[str, object], *, track: 
     return QuizResult(
         correct=correct,
         total=len(questions),
-        mandatory_missed=missed,
         wrong=tuple(question["id"] for question in wrong),
         passed=enough and not (missed and rule["mandatory_all_correct"]),
     )

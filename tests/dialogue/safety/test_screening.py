@@ -110,7 +110,6 @@ def test_every_category_of_the_patterns_has_a_page() -> None:
 def test_verdict_says_what_fired() -> None:
     verdict = screen_message("my friend wants to die")
     assert (verdict.level, verdict.entries[:1], verdict.categories) == (2, ("en_want_die",), ("active_ideation",))
-    assert verdict.third_party
 
 
 def test_classifier_finds_what_no_pattern_does() -> None:

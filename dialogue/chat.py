@@ -504,7 +504,7 @@ def renew_lease(assignment: Assignment) -> bool:
 def record_reply(
     assignment: Assignment, reply: Reply, *, seq: int, answers: Sequence[AnsweredInquiry] = ()
 ) -> list[chat_frames.Outgoing]:
-    """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it.
+    """Store a whole reply, pause or close the conversation where that is due, and return the frames to send.
     `answers`: those of the second line that are to be stored with it."""
     conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply)
@@ -855,7 +855,7 @@ def change_language(
     opening: str = "",
     opening_request: str = "",
 ) -> None:
-    """Continue in another language: from their next message on the person has the same partner in that one.
+    """Change the language of a conversation from the next message on; the partner stays the same.
 
     What was said stays as it is, and a reply that is under way comes in the language in which it was asked for. The
     opening changes its language as long as nothing has been said after it.

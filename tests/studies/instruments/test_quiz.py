@@ -16,17 +16,17 @@ def without(*keys):
 @pytest.mark.parametrize(
     ("track", "answers", "expected"),
     [
-        ("participant", RIGHT, QuizResult(11, 11, 0, (), True)),
-        ("participant", without("c4", "c5"), QuizResult(9, 11, 0, ("c4", "c5"), True)),
-        ("participant", without("c4", "c5", "c7"), QuizResult(8, 11, 0, ("c4", "c5", "c7"), False)),
-        ("participant", without("c2"), QuizResult(10, 11, 1, ("c2",), False)),
-        ("participant", without("x1"), QuizResult(11, 11, 0, (), True)),
-        ("expert", RIGHT, QuizResult(13, 13, 0, (), True)),
+        ("participant", RIGHT, QuizResult(11, 11, (), True)),
+        ("participant", without("c4", "c5"), QuizResult(9, 11, ("c4", "c5"), True)),
+        ("participant", without("c4", "c5", "c7"), QuizResult(8, 11, ("c4", "c5", "c7"), False)),
+        ("participant", without("c2"), QuizResult(10, 11, ("c2",), False)),
+        ("participant", without("x1"), QuizResult(11, 11, (), True)),
+        ("expert", RIGHT, QuizResult(13, 13, (), True)),
         # 9 of 11 is 81.8 %; of 13 that takes 11.
-        ("expert", without("c4", "x2"), QuizResult(11, 13, 0, ("c4", "x2"), True)),
-        ("expert", without("c4", "c5", "x2"), QuizResult(10, 13, 0, ("c4", "c5", "x2"), False)),
-        ("expert", without("x3"), QuizResult(12, 13, 1, ("x3",), False)),
-        ("expert", without("c6", "c10"), QuizResult(13, 13, 0, (), True)),
+        ("expert", without("c4", "x2"), QuizResult(11, 13, ("c4", "x2"), True)),
+        ("expert", without("c4", "c5", "x2"), QuizResult(10, 13, ("c4", "c5", "x2"), False)),
+        ("expert", without("x3"), QuizResult(12, 13, ("x3",), False)),
+        ("expert", without("c6", "c10"), QuizResult(13, 13, (), True)),
     ],
 )
 def test_mark_follows_the_pass_rule(track, answers, expected):

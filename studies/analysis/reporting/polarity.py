@@ -1,10 +1,15 @@
 """Items that do not point the same way: a mean over them means nothing, so the main part shows none."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.raters import JUDGE
+from studies.analysis.reporting.estimates import records
+from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.numbers import decimal
 from studies.analysis.results import Results
 
@@ -39,3 +44,20 @@ def say_opposed(alpha: float | None) -> str:
         "The items do not point the same way (Cronbach's α = {alpha}), so no mean over the items is shown. Reverse "
         "the negative items before the analysis, or leave them out."
     ).format(alpha=decimal(alpha))
+
+
+Item = Mapping[str, Any]  # a row of one item
+
+
+def ends_of_items(rows: pd.DataFrame, value: str) -> Iterator[tuple[Item, Item]]:
+    """Yield, for each judge and strategy, the rows of the items with the lowest and the highest value."""
+    known = rows[rows[value].notna()] if len(rows) else rows
+    for _key, found in known.groupby(["judge", "strategy"], sort=False) if len(known) else ():
+        ordered = records(found.sort_values(value, kind="stable"))
+        yield ordered[0], ordered[-1]
+
+
+def name_ends(low: Item, high: Item) -> str:
+    """Return which items the lowest and the highest value are of."""
+    names = [item_name(row["instrument"], row["item"]) for row in (low, high)]
+    return _("lowest: {low}; highest: {high}").format(low=names[0], high=names[1])

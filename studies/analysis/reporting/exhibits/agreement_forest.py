@@ -25,7 +25,14 @@ from studies.analysis.reporting.naming import (
 )
 from studies.analysis.reporting.numbers import LEVEL, bounds, decimal, span, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Exhibit
-from studies.analysis.reporting.polarity import opposed_alpha, say_opposed, without_opposed_means
+from studies.analysis.reporting.polarity import (
+    Item,
+    ends_of_items,
+    name_ends,
+    opposed_alpha,
+    say_opposed,
+    without_opposed_means,
+)
 from studies.analysis.results import Results
 
 MOST_COLUMNS = 4  # of r with their intervals, beside each other
@@ -121,28 +128,16 @@ def _lines_by_item(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]
     }
 
 
-def ranges_of_items(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield, for each judge and strategy, the rows of the items with the lowest and the highest r."""
-    known = rows[rows["pearson"].notna()] if len(rows) else rows
-    for _key, found in known.groupby(["judge", "strategy"], sort=False) if len(known) else ():
-        ordered = records(found.sort_values("pearson", kind="stable"))
-        yield ordered[0], ordered[-1]
-
-
-def describe_range(low: Mapping[str, Any], high: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the lowest and the highest r, and which items they are of."""
-    names = [item_name(row["instrument"], row["item"]) for row in (low, high)]
-    return f"{decimal(low['pearson'])}–{decimal(high['pearson'])}", _("lowest: {low}; highest: {high}").format(
-        low=names[0], high=names[1]
-    )
+def range_of_r(low: Item, high: Item) -> str:
+    return f"{decimal(low['pearson'])}–{decimal(high['pearson'])}"
 
 
 def _describe_items(rows: pd.DataFrame, alpha: float) -> Iterator[str]:
     alone = rows["judge"].nunique() == 1
-    for low, high in ranges_of_items(rows):
+    for low, high in ends_of_items(rows, "pearson"):
         judge = judge_label(low["judge"], low["strategy"], alone=alone)
-        values, items = describe_range(low, high)
-        yield _("{judge}: r of the items = {values} ({items}).").format(judge=judge, values=values, items=items)
+        values = range_of_r(low, high)
+        yield _("{judge}: r = {values} ({items}).").format(judge=judge, values=values, items=name_ends(low, high))
     yield say_opposed(alpha)
     yield _describe_rows(rows)
 

@@ -11,18 +11,17 @@ from studies.analysis.reporting.estimates import HUMANS, records
 from studies.analysis.reporting.exhibits.agreement_forest import (
     R,
     agreement_rows,
-    describe_range,
     judge_label,
-    ranges_of_items,
+    range_of_r,
 )
 from studies.analysis.reporting.exhibits.arm_means import MEAN, arm_rows
-from studies.analysis.reporting.exhibits.strategy_gain import GAIN, gain_name, gain_rows, ranges_of_gains
+from studies.analysis.reporting.exhibits.strategy_gain import GAIN, gain_name, gain_rows, range_of_gains
 from studies.analysis.reporting.main_rows import declared_rows, whole_rows
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import contrast_name, join_names, raters_name
 from studies.analysis.reporting.numbers import LEVEL, bounds, count, decimal, p_value, span, with_sign
 from studies.analysis.reporting.parts import join_sentences
-from studies.analysis.reporting.polarity import opposed_alpha, say_opposed
+from studies.analysis.reporting.polarity import ends_of_items, name_ends, opposed_alpha, say_opposed
 from studies.analysis.reporting.study import who_took_part
 from studies.analysis.results import Results
 
@@ -77,9 +76,9 @@ def _heading(rows: pd.DataFrame) -> str:
 def _agreement_by_item(rows: pd.DataFrame) -> Iterator[Fact]:
     """Yield the lowest and the highest r of the items, for each judge and strategy."""
     alone = rows["judge"].nunique() == 1
-    for low, high in ranges_of_items(rows):
-        values, items = describe_range(low, high)
-        yield judge_label(low["judge"], low["strategy"], alone=alone), f"r = {values}", f"({items})"
+    for low, high in ends_of_items(rows, "pearson"):
+        judge = judge_label(low["judge"], low["strategy"], alone=alone)
+        yield _("{what} ({items})").format(what=judge, items=name_ends(low, high)), f"r = {range_of_r(low, high)}", ""
 
 
 def _contrasts(results: Results) -> list[Markup]:
@@ -93,7 +92,14 @@ def _contrasts(results: Results) -> list[Markup]:
         return _block(_("Declared as primary"), facts)
     rows = gain_rows(results)
     if opposed_alpha(results, rows, "human") is not None:
-        facts = [(gain_name(row, rows), values, f"({items})") for row, values, items in ranges_of_gains(rows)]
+        facts = [
+            (
+                _("{what} ({items})").format(what=gain_name(low, rows), items=name_ends(low, high)),
+                range_of_gains(low, high),
+                "",
+            )
+            for low, high in ends_of_items(rows, "difference")
+        ]
         return _block(_("What a strategy adds to r, by item"), facts, _("Not declared in advance, so exploratory."))
     whole = whole_rows(rows) if len(rows) else rows
     facts = [

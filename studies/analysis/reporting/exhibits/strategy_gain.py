@@ -16,7 +16,14 @@ from studies.analysis.reporting.main_rows import by_strategy, declared_rows, mai
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, p_value, with_bounds_signed, with_sign
 from studies.analysis.reporting.parts import Exhibit
-from studies.analysis.reporting.polarity import opposed_alpha, say_opposed, without_opposed_means
+from studies.analysis.reporting.polarity import (
+    Item,
+    ends_of_items,
+    name_ends,
+    opposed_alpha,
+    say_opposed,
+    without_opposed_means,
+)
 from studies.analysis.results import Results
 from studies.analysis.tables.strategy_tests import is_of_field
 
@@ -87,19 +94,13 @@ def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:
 
 def _gains_by_item(rows: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for each strategy of each judge: the items with the smallest and the largest difference."""
-    for row, values, items in ranges_of_gains(rows):
-        yield _("{what}: {values} ({items}).").format(what=gain_name(row, rows), values=values, items=items)
+    for low, high in ends_of_items(rows, "difference"):
+        of = {"what": gain_name(low, rows), "values": range_of_gains(low, high), "items": name_ends(low, high)}
+        yield _("{what}: {values} ({items}).").format(**of)
 
 
-def ranges_of_gains(rows: pd.DataFrame) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """Yield, for each judge and strategy, a row, the range of the items' differences, and between which items it is."""
-    known = rows[rows["difference"].notna()] if len(rows) else rows
-    for _key, found in known.groupby(["judge", "strategy"], sort=False) if len(known) else ():
-        ordered = records(found.sort_values("difference", kind="stable"))
-        low, high = ordered[0], ordered[-1]
-        names = [item_name(row["instrument"], row["item"]) for row in (low, high)]
-        values = _("{low} to {high}").format(low=with_sign(low["difference"]), high=with_sign(high["difference"]))
-        yield low, values, _("lowest: {low}; highest: {high}").format(low=names[0], high=names[1])
+def range_of_gains(low: Item, high: Item) -> str:
+    return _("{low} to {high}").format(low=with_sign(low["difference"]), high=with_sign(high["difference"]))
 
 
 def gain_name(row: Mapping[str, Any], rows: pd.DataFrame) -> str:

@@ -286,6 +286,10 @@ WORDINGS = {
     "components_by_delta": _("(A,·) and (C,·) by REML variance components over all ratings, delta-method intervals"),
     "components_by_jackknife": _("(A,·) and (C,·) by REML variance components over all ratings, jackknife intervals"),
     "one_way_over_all": _("one-way over all ratings, k = {count} ratings on average"),
+    "items_opposed": _(
+        "the items do not point the same way (people's Cronbach's alpha {alpha}), so their mean says little: reverse "
+        "the negative items before the analysis"
+    ),
     "mean_over_items": _("mean over {count} items"),
     "one_rater": _("one rater"),
     "conditions_together": _("average and worst-case seekers count together"),

@@ -65,10 +65,13 @@ def dot_panels(
     series: Sequence[str] = (),
     at: float | None = None,
     width: float = TWO,
+    whole: Sequence[float] = (),
+    ticks: Sequence[float] = (),
 ) -> Canvas:
     """Draw a panel for each name, all on one scale.
 
-    `series` are named above, `at` is where a line stands for nothing, `width` is in inches.
+    `series` are named above, `at` is where a line stands for nothing, `width` is in inches, `whole` are values that the
+    scale reaches at least, and `ticks` where its numbers stand, as far as it goes.
     """
     room = _room(panels, width)
     names = [in_lines(name, room.plot + room.beside) for name in panels]
@@ -81,20 +84,23 @@ def dot_panels(
         down = tops[-1] + max(_depth(lines[number], room) for number in row) + FOOT
     canvas, axes = sheet(width, down + 0.16)
     name_series(axes, series, GAP / 2, width)
-    low, high = _range(lines, at)
+    low, high = _range(lines, at, whole)
     for top, row in zip(tops, rows, strict=True):
         for number in row:
             left = room.left_edge(number - row.start)
-            ruler = Ruler(low, high, left, left + room.plot)
+            ruler = Ruler(low, high, left, left + room.plot, ticks)
             write(axes, left, top - 0.05, names[number], va="bottom")
             _panel(axes, lines[number], ruler, top, room, at, labelled=number == row.start)
     write(axes, room.left_edge(0), down + 0.05, unit, color=MUTED)
     return canvas
 
 
-def _range(panels: Sequence[Sequence[Line]], at: float | None) -> tuple[float, float]:
+def _range(panels: Sequence[Sequence[Line]], at: float | None, whole: Sequence[float]) -> tuple[float, float]:
     every = [of for lines in panels for line in lines for of in line.estimates]
-    return range_of(*every, [] if at is None else [at])
+    if not whole:
+        return range_of(*every, [] if at is None else [at])
+    known = [value for of in every for value in of if np.isfinite(value)]
+    return min(*whole, *known), max(*whole, *known)
 
 
 def _room(panels: Mapping[str, Sequence[Line]], width: float) -> _Room:

@@ -118,7 +118,7 @@ def without_repetition(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     if not kept:
         return frame, ""
     said = [f"{column_name(str(name))} {frame[name].iloc[0]}" for name in repeated]
-    return frame[kept], _("In every row: {facts}.").format(facts=join_with_semicolons(said)) if said else ""
+    return frame[kept], _("Throughout: {facts}.").format(facts=join_with_semicolons(said)) if said else ""
 
 
 def _has_a_value(column: pd.Series) -> bool:

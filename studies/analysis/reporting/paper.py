@@ -49,13 +49,14 @@ def paper_of(sections: Iterable[Section], results: Results, title: str) -> dict[
     """Return the files of `paper/` by path; none where a study has no exhibit."""
     exhibits = [section.exhibit for section in sections if section.exhibit]
     files: dict[str, bytes] = {}
-    for exhibit in exhibits:
-        name = f"{FOLDER}/{file_name(exhibit.part)}"
-        files[f"{name}.csv"] = to_csv(exhibit.numbers)
-        files[f"{name}.tex"] = _latex(exhibit).encode()
-        if isinstance(exhibit.part, Figure):
-            files[f"{name}.svg"] = exhibit.part.svg.encode()
-            files[f"{name}.pdf"] = exhibit.part.pdf()
+    for part, numbers in ((part, numbers) for exhibit in exhibits for part, numbers in _with_numbers(exhibit)):
+        name = f"{FOLDER}/{file_name(part)}"
+        files[f"{name}.csv"] = to_csv(numbers)
+        text = _latex_figure(part) if isinstance(part, Figure) else _latex_table(part)
+        files[f"{name}.tex"] = f"{PACKAGES}\n{text}".encode()
+        if isinstance(part, Figure):
+            files[f"{name}.svg"] = part.svg.encode()
+            files[f"{name}.pdf"] = part.pdf()
     if exhibits:
         files[f"{FOLDER}/{DOCUMENT}"] = "\n".join(_document(exhibits, results, title)).encode()
     return files
@@ -67,10 +68,11 @@ def file_name(part: Figure | Excerpt) -> str:
     return f"{'figure' if isinstance(part, Figure) else 'table'}-{number}" if kind else part.name
 
 
-def _latex(exhibit: Exhibit) -> str:
-    parts = [exhibit.part, *exhibit.beside]
-    texts = [_latex_figure(part) if isinstance(part, Figure) else _latex_table(part) for part in parts]
-    return "\n".join([PACKAGES, *texts])
+def _with_numbers(exhibit: Exhibit) -> Iterator[tuple[Figure | Excerpt, pd.DataFrame]]:
+    """Yield each part with the rows behind it; those of a table below a figure are its own, without marks."""
+    yield exhibit.part, exhibit.numbers
+    for part in exhibit.beside:
+        yield part, part.frame.map(lambda cell: _without_mark(cell) if isinstance(cell, str) else cell)
 
 
 def _latex_figure(figure: Figure) -> str:
@@ -154,12 +156,14 @@ def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iter
     yield f"# {_('Results')}\n"
     for exhibit in exhibits:
         yield f"## {escape_markdown(exhibit.heading)}\n"
-        yield f"{escape_markdown(join_sentences(exhibit.said))} (@{_reference(exhibit)})\n"
-        for part in (exhibit.part, *exhibit.beside):
+        names = _references(exhibit)
+        cited = ", ".join(f"@{name}" for name in names)
+        yield f"{escape_markdown(join_sentences(exhibit.said))} ({cited})\n"
+        for part, name in zip((exhibit.part, *exhibit.beside), names, strict=True):
             if isinstance(part, Figure):
-                yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#{_reference(exhibit)}}}\n"
+                yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#{name}}}\n"
             else:
-                yield from _markdown_table(part, f" {{#{_reference(exhibit)}}}" if part is exhibit.part else "")
+                yield from _markdown_table(part, name)
     limits = results.limits()
     if limits:
         yield f"# {_('Keep in mind')}\n"
@@ -167,18 +171,18 @@ def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iter
         yield ""
 
 
-def _reference(exhibit: Exhibit) -> str:
-    """Return the name by which Quarto's text refers to an exhibit."""
-    return f"{'fig' if isinstance(exhibit.part, Figure) else 'tbl'}-{exhibit.key}"
+def _references(exhibit: Exhibit) -> list[str]:
+    """Return the names by which Quarto's text refers to an exhibit's figure or table and to what stands below it."""
+    first = f"{'fig' if isinstance(exhibit.part, Figure) else 'tbl'}-{exhibit.key}"
+    return [first, *(f"tbl-{exhibit.key}-below-{number}" for number, _part in enumerate(exhibit.beside, 1))]
 
 
-def _markdown_table(excerpt: Excerpt, reference: str) -> Iterator[str]:
-    """Yield the lines of a table. Without a reference it has no number, like what stands beside an exhibit."""
+def _markdown_table(excerpt: Excerpt, name: str) -> Iterator[str]:
     heads, rows, remark = _texts(excerpt)
     yield f"| {' | '.join(map(escape_markdown, heads))} |"
     yield f"|{'---|' * len(heads)}"
     yield from (f"| {' | '.join(map(escape_markdown, row))} |" for row in rows)
-    yield f"\n: {escape_markdown(_join_titles(excerpt.caption, remark))}{reference}\n"
+    yield f"\n: {escape_markdown(_join_titles(excerpt.caption, remark))} {{#{name}}}\n"
 
 
 def escape_markdown(text: str) -> str:

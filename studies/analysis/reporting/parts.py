@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import pandas as pd  # noqa: TID253
 
@@ -34,13 +34,14 @@ class Folded:
     parts: Sequence["Part"]
 
 
+Numbered = TypeVar("Numbered", Figure, Excerpt, Figure | Excerpt)
 Part: TypeAlias = Markup | Figure | Excerpt | Folded
 
 
 @dataclass(frozen=True)
 class Exhibit:
     """A figure or a table of the main part, which can be cited: `said` is its text in sentences, `numbers` are the rows
-    behind it with their columns as in the files, and `beside` is what stands below it under the same number."""
+    behind it with their columns as in the files, and `beside` are tables below it, with numbers of their own."""
 
     key: str
     heading: str
@@ -156,7 +157,7 @@ class Numbering:
         self.prefix = prefix
         self.given: Counter[type] = Counter()
 
-    def label(self, part: Figure | Excerpt) -> Figure | Excerpt:
+    def label(self, part: Numbered) -> Numbered:
         self.given[type(part)] += 1
         text = _("Figure {number}") if isinstance(part, Figure) else _("Table {number}")
         return replace(part, label=text.format(number=f"{self.prefix}{self.given[type(part)]}"))

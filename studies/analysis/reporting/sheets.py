@@ -30,12 +30,13 @@ _WHOLE = TransformedPath(Path.unit_rectangle(), IdentityTransform())
 
 @dataclass(frozen=True)
 class Ruler:
-    """A scale: `low` stands at `start` inches and `high` at `end`."""
+    """A scale: `low` stands at `start` inches and `high` at `end`. `marks` are its numbers, else round values are."""
 
     low: float
     high: float
     start: float
     end: float
+    marks: Sequence[float] = ()
 
     def places(self, values: Any) -> Array:
         """Return where values stand, in inches."""
@@ -43,9 +44,9 @@ class Ruler:
         return np.asarray(self.start + (np.asarray(values, float) - self.low) / span * (self.end - self.start))
 
     def ticks(self) -> list[float]:
-        """Return the round values that are written at the scale."""
+        """Return the values that are written at the scale."""
         most = max(2, int(abs(self.end - self.start) / APART))
-        found = MaxNLocator(most, steps=STEPS).tick_values(self.low, self.high)
+        found = self.marks or MaxNLocator(most, steps=STEPS).tick_values(self.low, self.high)
         return [float(value) for value in found if self.low - 1e-9 <= value <= self.high + 1e-9]
 
 

@@ -1,6 +1,7 @@
 """agreement.csv: how well each judge, under each strategy, agrees with each kind of human rater."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,11 +26,13 @@ from studies.analysis.measures.attenuation import Ceiling, Reliability, reliabil
 from studies.analysis.measures.raters_left_out import Ratings
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import ALL_ITEMS
+from studies.analysis.raters import JUDGE
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.inferences import add_inference
+from studies.analysis.tables.reliability import by_item, cronbach_alpha, single_ratings
 from studies.analysis.tables.scores import mean_of_items
 from studies.analysis.tables.table import Table
 
@@ -163,15 +166,29 @@ class Paired:
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (`human × judge × strategy`, its rows); p_holm is over those of a moment."""
     humans, judges = _sides(export.ratings, with_means=True)
+    opposed = _opposed_alphas(export)
     for (judge, strategy), judged in judges:
         for human, rated in humans:
             row_of = {"judge": judge, "strategy": strategy, "human": human}
             found = [
-                _compare(Paired(row_of | scale, *sides), export.conversations, bootstrap)
+                _compare(Paired(row_of | scale, *sides), export.conversations, bootstrap, opposed)
                 for scale, *sides in _shared_scales(rated, judged)
             ]
             rows = adjust(found, lambda row: (row["moment"], row["item"] == ALL_ITEMS))
             yield f"{human} × {judge} {strategy}".rstrip(), rows
+
+
+def _opposed_alphas(export: Export) -> dict[tuple[str, ...], float]:
+    """Return Cronbach's alpha of people's ratings where it is 0 or below, by their kind, instrument and moment."""
+    single = single_ratings(export)
+    people = single[~single["group"].astype(str).str.startswith(JUDGE)]
+    found = {}
+    for key, rated in people.groupby(["group", "instrument", "moment"], observed=True):
+        wide = by_item(rated).dropna()
+        if wide.shape[1] > 1:
+            with suppress(Undefined):
+                found[tuple(map(str, key))] = cronbach_alpha(wide.to_numpy(float))
+    return {key: alpha for key, alpha in found.items() if alpha <= 0}
 
 
 def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
@@ -282,7 +299,9 @@ def _side(single: pd.DataFrame, by: str) -> Side:
     return Side(single.groupby(UNIT, observed=True)["score"].mean(), single, by)
 
 
-def _compare(paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _compare(
+    paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap, opposed: Mapping[tuple[str, ...], float]
+) -> dict[str, Any]:
     both = paired.scores()
     about = _about(both, conversations)
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
@@ -295,6 +314,9 @@ def _compare(paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap) 
     intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
     _add_distance(row, x, y, drawn)
     _add_ceiling(row, paired.human, paired.judge, both, drawn)
+    scale = paired.of["human"].partition(":")[0], paired.of["instrument"], paired.of["moment"]
+    if paired.of["item"] == ALL_ITEMS and scale in opposed:
+        row.add_notes(Note("items_opposed", alpha=f"{opposed[scale]:.2f}"))
     if abs(row.values["system_r"]) >= NEAR_ONE:
         row.add_notes(Note("near_one").on("system_r"))
     if 3 <= (count := len(set(arms) - {""})) <= FEW_ARMS:

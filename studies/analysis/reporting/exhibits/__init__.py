@@ -26,4 +26,7 @@ def exhibits_of(results: Results) -> list[Exhibit]:
     """Return the exhibits that the study has, numbered in their order; figures are drawn here."""
     numbering = Numbering()
     found = [exhibit for make in EXHIBITS if (exhibit := make(results))]
-    return [replace(exhibit, part=numbering.label(exhibit.part)) for exhibit in found]
+    return [
+        replace(exhibit, part=numbering.label(exhibit.part), beside=[numbering.label(part) for part in exhibit.beside])
+        for exhibit in found
+    ]

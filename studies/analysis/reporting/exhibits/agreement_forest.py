@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.reporting.dots import Line, dot_panels
+from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
 from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
 from studies.analysis.reporting.excerpts import with_names
@@ -24,8 +25,19 @@ from studies.analysis.reporting.naming import (
 )
 from studies.analysis.reporting.numbers import LEVEL, bounds, decimal, span, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Exhibit
+from studies.analysis.reporting.polarity import (
+    Item,
+    ends_of_items,
+    name_ends,
+    opposed_alpha,
+    say_opposed,
+    without_opposed_means,
+)
 from studies.analysis.results import Results
 
+MOST_COLUMNS = 4  # of r with their intervals, beside each other
+SCALE_OF_R = (0.0, 1.0)  # whole, and further down where an interval goes there
+TICKS_OF_R = (-1.0, -0.5, 0.0, 0.5, 1.0)
 R = ("pearson", "pearson_low", "pearson_high")
 READ: Mapping[str, Callable[[], str]] = {  # by EmoHarbor's strategies
     "standard": lambda: _("nothing more (standard)"),
@@ -36,28 +48,38 @@ READ: Mapping[str, Callable[[], str]] = {  # by EmoHarbor's strategies
 
 def agreement_forest(results: Results) -> Exhibit | None:
     rows = agreement_rows(results)
-    whole = whole_rows(rows)
-    whole = whole[whole["pearson"].notna()] if len(whole) else whole
-    if whole.empty:
+    known = rows[rows["pearson"].notna()] if len(rows) else rows
+    whole = whole_rows(known) if len(known) else known
+    alpha = opposed_alpha(results, rows, "human")
+    if whole.empty and (alpha is None or known.empty):
         return None
-    of = {"human": raters_name(whole["human"].iloc[0]), "level": LEVEL, "scale": measure_name(whole)}
+    instrument = str(rows["instrument"].iloc[0])
+    of = {"human": raters_name(rows["human"].iloc[0]), "level": LEVEL}
+    of["scale"] = (
+        measure_name(whole)
+        if alpha is None
+        else _("each item of {instrument}").format(instrument=instrument_name(instrument))
+    )
+    panels = {"": _lines(whole)} if alpha is None else _lines_by_item(known, instrument)
+    names = [] if alpha is None else _series(known)
     drawn = figure(
         "main-agreement",
         _("Agreement of judges with {human}").format(**of),
         _("Pearson's r on {scale}, one score for each conversation, with {level} intervals ({method}).").format(
             method=_("cluster bootstrap") if results.bootstrap.draws_r else _("jackknife of clusters"), **of
         ),
-        dot_panels({"": _lines(whole)}, _("Pearson's r"), at=0, width=ONE),
+        dot_panels(panels, _("Pearson's r"), series=names, at=0, width=ONE, whole=SCALE_OF_R, ticks=TICKS_OF_R),
     )
-    return Exhibit(
-        "agreement", _("Agreement of judges and people"), list(_describe(whole)), drawn, rows, _by_item(rows, of)
-    )
+    said = _describe(whole) if alpha is None else _describe_items(known, alpha)
+    return Exhibit("agreement", _("Agreement of judges and people"), list(said), drawn, rows, _by_item(rows, of))
 
 
 def agreement_rows(results: Results) -> pd.DataFrame:
-    """Return the rows of agreement.csv that the main part shows, by judge and in the order of the strategies."""
+    """Return the rows of agreement.csv that the main part shows, by judge and in the order of the strategies; without
+    those of the mean over the items, where these do not point the same way."""
     table = results.table("agreement")
     rows = main_rows(table[~table["human"].str.contains(":", regex=False)], "human") if len(table) else table
+    rows = without_opposed_means(results, rows, "human")
     return sort_by_place(rows, "strategy", by_strategy(rows["strategy"]), within=["judge"]) if len(rows) else rows
 
 
@@ -87,6 +109,39 @@ def _lines(whole: pd.DataFrame) -> list[Line]:
     ]
 
 
+def _series(rows: pd.DataFrame) -> list[str]:
+    """Return the names of the strategies, where there are several."""
+    strategies = list(dict.fromkeys(rows["strategy"]))
+    return [strategy_name(strategy) or _("no strategy") for strategy in strategies] if len(strategies) > 1 else []
+
+
+def _lines_by_item(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
+    """Return a panel for each judge, with a line for each item and a mark for each strategy."""
+    strategies, judges = (list(dict.fromkeys(rows[name])) for name in ("strategy", "judge"))
+    found = {(row["judge"], row["item"], row["strategy"]): estimate_of(row, R) for row in records(rows)}
+    return {
+        judge if len(judges) > 1 else "": [
+            Line(item_name(instrument, item), [found.get((judge, item, one), NOTHING) for one in strategies])
+            for item in in_order(instrument, rows["item"])
+        ]
+        for judge in judges
+    }
+
+
+def range_of_r(low: Item, high: Item) -> str:
+    return f"{decimal(low['pearson'])}–{decimal(high['pearson'])}"
+
+
+def _describe_items(rows: pd.DataFrame, alpha: float) -> Iterator[str]:
+    alone = rows["judge"].nunique() == 1
+    for low, high in ends_of_items(rows, "pearson"):
+        judge = judge_label(low["judge"], low["strategy"], alone=alone)
+        values = range_of_r(low, high)
+        yield _("{judge}: r = {values} ({items}).").format(judge=judge, values=values, items=name_ends(low, high))
+    yield say_opposed(alpha)
+    yield _describe_rows(rows)
+
+
 def _describe(whole: pd.DataFrame) -> Iterator[str]:
     alone = whole["judge"].nunique() == 1
     found = [
@@ -99,12 +154,16 @@ def _describe(whole: pd.DataFrame) -> Iterator[str]:
     yield ngettext(
         "The judge agrees with {human} at {found}.", "Judges agree with {human} at {found}.", whole["judge"].nunique()
     ).format(human=raters_name(whole["human"].iloc[0]), found=join_names(found))
-    yield _("Conversations: {n}; clusters (people or profiles): {clusters}.").format(
-        n=span(whole["n"]), clusters=span(whole["clusters"])
-    )
+    yield _describe_rows(whole)
     read = [what() for strategy, what in READ.items() if strategy in set(whole["strategy"])]
     if len(read) > 1:
         yield _("Beside the conversation, a judge reads {read}.").format(read=join_names(read))
+
+
+def _describe_rows(rows: pd.DataFrame) -> str:
+    return _("Conversations: {n}; clusters (people or profiles): {clusters}.").format(
+        n=span(rows["n"]), clusters=span(rows["clusters"])
+    )
 
 
 def _by_item(rows: pd.DataFrame, of: dict[str, str]) -> list[Excerpt]:
@@ -112,8 +171,50 @@ def _by_item(rows: pd.DataFrame, of: dict[str, str]) -> list[Excerpt]:
     instrument = str(rows["instrument"].iloc[0])
     if rows["item"].nunique() < 2:
         return []
-    caption = _("Pearson's r of judges and {human} by item, as in EmoHarbor's Table 1").format(**of)
-    return [Excerpt("main-agreement-by-item", caption, correlations(rows, instrument))]
+    caption = _("Pearson's r of judges and {human} by item, with {level} intervals").format(**of)
+    remark = ""
+    if (rows["item"] == ALL_ITEMS).any():
+        remark = _(
+            "All items: r of the means over the items. Mean of the items' r: the mean of the r in the rows below it."
+        )
+    return [Excerpt("main-agreement-by-item", caption, r_by_item(rows, instrument), remark)]
+
+
+def r_by_item(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    """Return r with its interval, a row for each item and a column for each strategy (of several judges under one
+    strategy, for each judge; of several under several, the rows of each judge by themselves).
+
+    This is Table 1 of EmoHarbor (arXiv:2601.01530), turned, with intervals and without its stars: they test whether r
+    is 0, which no one asks.
+    """
+    across, down = ("strategy", "judge") if rows["strategy"].nunique() > 1 else ("judge", "strategy")
+    if rows[across].nunique() > MOST_COLUMNS:
+        across, down = down, across
+    blocks = []
+    for key, found in rows.groupby(down, sort=False):
+        texts = {_name_of(across, one): _r_of_items(of, instrument) for one, of in found.groupby(across, sort=False)}
+        items = whole_first(in_order(instrument, found["item"]))
+        titles = [title for item in items for title in _titles(instrument, item)]
+        block = pd.DataFrame(texts).reindex([*titles, _("Conversations")]).rename_axis("item").reset_index()
+        blocks.append(block.assign(**{down: _name_of(down, key)})[[down, *block.columns]])
+    table = pd.concat(blocks, ignore_index=True).fillna("–")
+    return table if rows[down].nunique() > 1 or table[down].iloc[0] else table.drop(columns=[down])
+
+
+def _name_of(column: str, key: Any) -> str:
+    return strategy_name(str(key)) if column == "strategy" else str(key)
+
+
+def _titles(instrument: str, item: str) -> list[str]:
+    return [item_name(instrument, item), *([_("Mean of the items' r")] if item == ALL_ITEMS else [])]
+
+
+def _r_of_items(rows: pd.DataFrame, instrument: str) -> dict[str, str]:
+    """Return the cells of one judge under one strategy by their titles; the number of conversations comes last."""
+    items = rows[rows["item"] != ALL_ITEMS]["pearson"].astype(float)
+    texts = {_("Mean of the items' r"): decimal(float(items.mean(skipna=False)))}
+    texts |= {item_name(instrument, row["item"]): with_bounds(*estimate_of(row, R)) for row in records(rows)}
+    return texts | {_("Conversations"): span(rows["n"])}
 
 
 def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:

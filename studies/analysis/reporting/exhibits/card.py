@@ -7,15 +7,21 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.estimates import records
-from studies.analysis.reporting.exhibits.agreement_forest import R, agreement_rows, judge_label
+from studies.analysis.reporting.estimates import HUMANS, records
+from studies.analysis.reporting.exhibits.agreement_forest import (
+    R,
+    agreement_rows,
+    judge_label,
+    range_of_r,
+)
 from studies.analysis.reporting.exhibits.arm_means import MEAN, arm_rows
-from studies.analysis.reporting.exhibits.strategy_gain import GAIN, gain_name, gain_rows
+from studies.analysis.reporting.exhibits.strategy_gain import GAIN, gain_name, gain_rows, range_of_gains
 from studies.analysis.reporting.main_rows import declared_rows, whole_rows
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import contrast_name, join_names, raters_name
 from studies.analysis.reporting.numbers import LEVEL, bounds, count, decimal, p_value, span, with_sign
 from studies.analysis.reporting.parts import join_sentences
+from studies.analysis.reporting.polarity import ends_of_items, name_ends, opposed_alpha, say_opposed
 from studies.analysis.reporting.study import who_took_part
 from studies.analysis.results import Results
 
@@ -46,6 +52,9 @@ def _agreement(results: Results) -> list[Markup]:
     rows = agreement_rows(results)
     whole = whole_rows(rows) if len(rows) else rows
     whole = whole[whole["pearson"].notna()] if len(whole) else whole
+    alpha = opposed_alpha(results, rows, "human")
+    if alpha is not None:
+        return _block(_heading(rows), list(_agreement_by_item(rows)), say_opposed(alpha))
     if whole.empty:
         return []
     alone = whole["judge"].nunique() == 1
@@ -57,7 +66,19 @@ def _agreement(results: Results) -> list[Markup]:
         )
         for row in records(whole)
     ]
-    return _block(_("Agreement with {human}").format(human=raters_name(whole["human"].iloc[0])), facts)
+    return _block(_heading(whole), facts)
+
+
+def _heading(rows: pd.DataFrame) -> str:
+    return _("Agreement with {human}").format(human=raters_name(rows["human"].iloc[0]))
+
+
+def _agreement_by_item(rows: pd.DataFrame) -> Iterator[Fact]:
+    """Yield the lowest and the highest r of the items, for each judge and strategy."""
+    alone = rows["judge"].nunique() == 1
+    for low, high in ends_of_items(rows, "pearson"):
+        judge = judge_label(low["judge"], low["strategy"], alone=alone)
+        yield _("{what} ({items})").format(what=judge, items=name_ends(low, high)), f"r = {range_of_r(low, high)}", ""
 
 
 def _contrasts(results: Results) -> list[Markup]:
@@ -70,6 +91,16 @@ def _contrasts(results: Results) -> list[Markup]:
         ]
         return _block(_("Declared as primary"), facts)
     rows = gain_rows(results)
+    if opposed_alpha(results, rows, "human") is not None:
+        facts = [
+            (
+                _("{what} ({items})").format(what=gain_name(low, rows), items=name_ends(low, high)),
+                range_of_gains(low, high),
+                "",
+            )
+            for low, high in ends_of_items(rows, "difference")
+        ]
+        return _block(_("What a strategy adds to r, by item"), facts, _("Not declared in advance, so exploratory."))
     whole = whole_rows(rows) if len(rows) else rows
     facts = [
         (
@@ -106,7 +137,7 @@ def _sure(results: Results) -> Iterator[str]:
         ngettext("{count} conversation", "{count} conversations", counts["conversations"]).format(
             count=count(counts["conversations"])
         ),
-        ngettext("{count} rating", "{count} ratings", counts["ratings"]).format(count=count(counts["ratings"])),
+        _scores(results),
     ]
     yield join_sentences(
         [
@@ -121,6 +152,20 @@ def _sure(results: Results) -> Iterator[str]:
             else "",
         ]
     )
+
+
+def _scores(results: Results) -> str:
+    """Say how many scores there are; where there are several kinds of raters, how many each gave but the
+    judges."""
+    kinds = results.export.ratings["rater_kind"].astype(str).value_counts()
+    number = int(kinds.sum())
+    said = ngettext("{count} score on an item", "{count} scores on items", number).format(count=count(number))
+    by_people = [
+        _("{count} by {raters}").format(count=count(int(kinds[kind])), raters=raters_name(kind))
+        for kind in HUMANS
+        if kind in kinds and len(kinds) > 1
+    ]
+    return _("{scores} ({parts})").format(scores=said, parts=join_names(by_people)) if by_people else said
 
 
 def _clusters(results: Results) -> list[int]:

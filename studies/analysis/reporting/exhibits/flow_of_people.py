@@ -1,12 +1,13 @@
 """The numbers of people who came, stayed and are in the results, as CONSORT asks for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.flows import flow_figure, flows
+from studies.analysis.reporting.flows import flow_figure, flows, track_name
+from studies.analysis.reporting.naming import join_names
 from studies.analysis.reporting.numbers import count
 from studies.analysis.reporting.parts import Exhibit
 from studies.analysis.results import Results
@@ -23,7 +24,7 @@ def flow_of_people(results: Results) -> Exhibit | None:
     return Exhibit(
         "flow",
         _("People and conversations"),
-        list(_describe(counts)),
+        [*_describe(counts), *_describe_others(found[1:], results)],
         flow_figure(track, counts),
         _rows_of_counts(rows),
     )
@@ -48,3 +49,18 @@ def _describe(counts: Mapping[str, int]) -> Iterator[str]:
             "Of {begun} conversations, {analysed} were rated and are in the results.",
             begun,
         ).format(begun=count(begun), analysed=count(analysed))
+
+
+def _describe_others(tracks: Sequence[tuple[str, Mapping[str, int]]], results: Results) -> Iterator[str]:
+    """Say where the conversations are that this figure does not count."""
+    others = [(track_name(track), counts.get("conversations_begun", 0)) for track, counts in tracks]
+    said = [f"{name} ({count(number)})" for name, number in others if number]
+    if said:
+        yield _("Other conversations are in the flows of the supplement: {tracks}.").format(tracks=join_names(said))
+    changed = int((results.export.chats["setup"] != "").sum())
+    if changed:
+        yield ngettext(
+            "{count} conversation of a changed seeker is only in ablation.csv.",
+            "{count} conversations of changed seekers are only in ablation.csv.",
+            changed,
+        ).format(count=count(changed))

@@ -13,6 +13,7 @@ from studies.analysis.reporting.main_rows import by_strategy, longest, main_rows
 from studies.analysis.reporting.naming import condition_name, instrument_name, raters_name
 from studies.analysis.reporting.numbers import LEVEL, decimal, p_value, with_bounds_signed, with_sign
 from studies.analysis.reporting.parts import Excerpt, Exhibit
+from studies.analysis.reporting.polarity import without_opposed_means
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
 from studies.analysis.tables.scores import FINAL
@@ -29,7 +30,8 @@ def separation(results: Results) -> Exhibit | None:
 
 def _worst_case(results: Results) -> Exhibit | None:
     table = results.table("conditions")
-    rows = whole_rows(main_rows(table, "raters")) if len(table) else table
+    rows = main_rows(table, "raters") if len(table) else table
+    rows = whole_rows(without_opposed_means(results, rows, "raters")) if len(rows) else rows
     rows = rows[rows["difference"].notna() & (rows["arm"] != "*")] if len(rows) else rows
     if rows.empty:
         return None
@@ -68,6 +70,7 @@ def _changes(rows: pd.DataFrame) -> Iterator[str]:
 
 def _discriminability(results: Results) -> Exhibit | None:
     rows = _of_each_group(results.table("discrimination"))
+    rows = without_opposed_means(results, rows, "raters")
     known = [name for name in SHOWN if name in rows and rows[name].notna().any()]
     if rows.empty or not set(known) - {"users", "models"}:
         return None

@@ -14,13 +14,22 @@ from studies.analysis.reporting.drawing import ONE, figure
 from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
 from studies.analysis.reporting.main_rows import by_strategy, declared_rows, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, strategy_name
-from studies.analysis.reporting.numbers import LEVEL, p_value, with_bounds_signed
+from studies.analysis.reporting.numbers import LEVEL, p_value, with_bounds_signed, with_sign
 from studies.analysis.reporting.parts import Exhibit
+from studies.analysis.reporting.polarity import (
+    Item,
+    ends_of_items,
+    name_ends,
+    opposed_alpha,
+    say_opposed,
+    without_opposed_means,
+)
 from studies.analysis.results import Results
 from studies.analysis.tables.strategy_tests import is_of_field
 
 STANDARD = "standard"
 GAIN = ("difference", "low", "high")
+OTHER_P = ("p", "p_holm", "williams_p")  # than the p of the text; strategy_tests.csv has them
 MOST_PANELS = 2  # of judges with all their items
 
 
@@ -28,6 +37,8 @@ def strategy_gain(results: Results) -> Exhibit | None:
     rows = gain_rows(results)
     if rows.empty or rows["difference"].isna().all():
         return None
+    alpha = opposed_alpha(results, rows, "human")
+    said = [*gains_in_words(rows)] if alpha is None else [*_gains_by_item(rows), say_opposed(alpha)]
     of = {"human": raters_name(rows["human"].iloc[0]), "level": LEVEL, "standard": strategy_name(STANDARD)}
     drawn = figure(
         "main-strategies",
@@ -41,20 +52,22 @@ def strategy_gain(results: Results) -> Exhibit | None:
     return Exhibit(
         "strategies",
         _("Strategies compared"),
-        [*gains_in_words(rows), _describe_correction(rows), describe_status(results)],
+        [*said, _describe_correction(rows), describe_status(results)],
         drawn,
-        rows,
+        rows.drop(columns=[*OTHER_P]),
     )
 
 
 def gain_rows(results: Results) -> pd.DataFrame:
     """Return the rows of strategy_tests.csv that compare with the standard strategy, each as `strategy` minus it; over
-    all items together `p_family` is p after Holm's correction over judges and strategies."""
+    all items together `p_family` is p after Holm's correction over judges and strategies. Without the mean over the
+    items, where these do not point the same way."""
     table = results.table("strategy_tests")
     if table.empty:
         return table
     table = table[~table["human"].str.contains(":", regex=False) & ~is_of_field(table)]
     rows = main_rows(table[(table["strategy_a"] == STANDARD) != (table["strategy_b"] == STANDARD)], "human")
+    rows = without_opposed_means(results, rows, "human")
     if rows.empty:
         return rows
     turned = rows["strategy_b"] == STANDARD
@@ -77,6 +90,17 @@ def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:
             said = [with_bounds_signed(row["difference"], row["low"], row["high"])]
             said += [p_value(row["p_family"])] if pd.notna(row["p_family"]) else []
             yield _("{what}: {values}.").format(what=gain_name(row, rows), values=", ".join(filter(None, said)))
+
+
+def _gains_by_item(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for each strategy of each judge: the items with the smallest and the largest difference."""
+    for low, high in ends_of_items(rows, "difference"):
+        of = {"what": gain_name(low, rows), "values": range_of_gains(low, high), "items": name_ends(low, high)}
+        yield _("{what}: {values} ({items}).").format(**of)
+
+
+def range_of_gains(low: Item, high: Item) -> str:
+    return _("{low} to {high}").format(low=with_sign(low["difference"]), high=with_sign(high["difference"]))
 
 
 def gain_name(row: Mapping[str, Any], rows: pd.DataFrame) -> str:
@@ -108,7 +132,7 @@ def _draw(rows: pd.DataFrame) -> Canvas:
         estimates = [found.get((judge, item, strategy), NOTHING) for strategy in strategies]
         return Line(label, estimates, is_whole=item == ALL_ITEMS and len(judges) <= MOST_PANELS)
 
-    if len(judges) <= MOST_PANELS:
+    if len(judges) <= MOST_PANELS or items[0] != ALL_ITEMS:
         panels = {
             judge if len(judges) > 1 else "": [line(judge, item, item_name(instrument, item)) for item in items]
             for judge in judges

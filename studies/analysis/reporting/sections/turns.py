@@ -38,8 +38,8 @@ EMOTIONS = {
 }
 TURNS = {
     survival.ACTUAL_MEAN: gettext_noop("mean turns, whatever ended them"),
-    survival.MEDIAN: gettext_noop("median turns until leaving"),
-    survival.MEAN: gettext_noop("mean turns until leaving, up to this turn"),
+    survival.MEDIAN: gettext_noop("median turns until a walk-out, early end, satisfied goodbye or stop for safety"),
+    survival.MEAN: gettext_noop("mean turns until such an end, up to the turn in the table"),
 }
 TESTS = {
     LOG_RANK: gettext_noop("log-rank test"),
@@ -52,7 +52,12 @@ STATISTICS = TURNS | TESTS
 def staying(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     open_until = table[table["statistic"] == survival.OPEN]
     if len(open_until) and (open_until["estimate"] == 1).all():
-        yield prose(_("No seeker left early: every conversation stayed open until its regular end."))
+        yield prose(
+            _(
+                "No conversation ended in a walk-out, an early end, a satisfied goodbye or a stop for safety: every "
+                "one stayed open until its regular end."
+            )
+        )
     else:
         yield from _ends_in_words(table)
         yield from _survival(table)

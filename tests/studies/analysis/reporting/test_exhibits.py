@@ -15,6 +15,7 @@ from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.drawing import Figure, style
 from studies.analysis.reporting.excerpts import without_repetition
 from studies.analysis.reporting.exhibits import exhibits_of
+from studies.analysis.reporting.exhibits.agreement_forest import r_by_item
 from studies.analysis.reporting.exhibits.card import card
 from studies.analysis.reporting.exhibits.strategy_gain import gain_rows, gains_in_words
 from studies.analysis.reporting.markup import tag
@@ -119,14 +120,15 @@ def test_the_card_has_the_arms_by_their_mean(results: Results) -> None:
 
 def test_the_card_says_how_many_people_and_clusters_it_rests_on(results: Results) -> None:
     said = card(results)
-    assert "The data: 6 participants, 2 reviewers, 1 judge, 12 conversations and 168 ratings." in said
+    scores = "168 scores on items (24 by participants and 48 by reviewers)"
+    assert f"The data: 6 participants, 2 reviewers, 1 judge, 12 conversations and {scores}." in said
     assert "intervals in brackets: 6. With fewer than 30, they may be too narrow." in said
 
 
 def test_a_card_of_no_table_says_only_on_what_it_rests(tmp_path: Path) -> None:
     said = card(results_of(write_export(tmp_path / "export", six_people())))
     assert "<dl>" not in said
-    assert "168 ratings" in said
+    assert "168 scores on items" in said
 
 
 def test_figures_and_tables_are_numbered_in_their_order(exhibits: list[Exhibit]) -> None:
@@ -143,11 +145,72 @@ def test_all_items_stand_first_in_a_figure(exhibits: list[Exhibit]) -> None:
         assert found == sorted(found)
 
 
-def test_r_by_item_has_the_rows_and_columns_of_the_papers_table(exhibits: list[Exhibit]) -> None:
+def test_r_by_item_has_intervals_and_both_means(exhibits: list[Exhibit]) -> None:
     [table] = exhibits[0].beside
-    assert table.frame.columns.tolist() == ["judge", "strategy", "All items", "care", "safety", "n"]
-    assert table.frame["strategy"].tolist() == ["standard", "user-aware", "state-aware"]
-    assert "*" not in "".join(table.frame["All items"])
+    assert table.frame.columns.tolist() == ["judge", "item", "standard", "user-aware", "state-aware"]
+    assert table.frame[["item", "standard"]].to_numpy().tolist() == [
+        ["All items", "0.50 [0.30, 0.60]"],
+        ["Mean of the items' r", "0.50"],
+        ["care", "0.50 [0.30, 0.60]"],
+        ["safety", "0.50 [0.30, 0.60]"],
+        ["Conversations", "12"],
+    ]
+    assert "r of the means over the items" in table.remark
+
+
+def test_r_by_item_of_several_judges_has_a_column_for_each_of_few_and_a_block_for_each_under_several_strategies() -> (
+    None
+):
+    judges = pd.DataFrame([agreed("standard", 0.5, "care", judge=judge) for judge in "AB"])
+    assert r_by_item(judges, "ten").columns.tolist() == ["strategy", "item", "A", "B"]
+    more = [agreed(strategy, 0.5, "care", judge=judge) for judge in "AB" for strategy in ("standard", "user_aware")]
+    table = r_by_item(pd.DataFrame(more), "ten")
+    assert table.columns.tolist() == ["judge", "item", "standard", "user-aware"]
+    assert table["judge"].tolist() == ["A", "A", "B", "B"]
+
+
+# Items that do not point the same way
+
+
+def alpha(of: str, raters: str = "seeker") -> dict[str, Any]:
+    return SCALE | {"raters": raters, "item": "*", "unit": "conversation", "n": 12, "k": 2, "cronbach": float(of)}
+
+
+@pytest.fixture
+def opposed(tmp_path: Path) -> Results:
+    folder = write_export(tmp_path / "export", six_people())
+    agreed_by_item = [agreed(strategy, r, item) for strategy, r in STRATEGIES.items() for item in ("*", "care")]
+    of_safety = [agreed(strategy, r - 0.3, "safety") for strategy, r in STRATEGIES.items()]
+    rows = {"strategy_tests": TESTS, "arms": ARMS, "reliability": [alpha("-0.63")]}
+    return results_of(folder, agreement=[*agreed_by_item, *of_safety], **rows)
+
+
+def test_the_card_has_the_range_of_the_items_where_they_do_not_point_the_same_way(opposed: Results) -> None:
+    said = card(opposed)
+    assert "<dt>standard (lowest: safety; highest: care)</dt><dd><strong>r = 0.20–0.50</strong></dd>" in said
+    assert "(Cronbach&#x27;s α = −0.63), so no mean over the items is shown. Reverse" in said
+    assert "<dt>state-aware − standard (lowest: care; highest: safety)</dt><dd><strong>+0.30 to +0.30</strong>" in said
+    assert "<dt>birch</dt>" not in said
+
+
+@pytest.mark.with_figures
+def test_no_exhibit_has_a_mean_over_items_that_do_not_point_the_same_way(opposed: Results) -> None:
+    with style():
+        exhibits = exhibits_of(opposed)
+    assert [exhibit.key for exhibit in exhibits] == ["agreement", "arms", "strategies"]
+    for exhibit in exhibits:
+        assert isinstance(exhibit.part, Figure)
+        shown = [*exhibit.said, exhibit.part.svg, *(part.frame.to_csv() for part in exhibit.beside)]
+        assert not re.search("All items|Mean of the items|all items", "".join(shown))
+        assert "*" not in set(exhibit.numbers["item"])
+        assert any("do not point the same way" in sentence for sentence in exhibit.said)
+        places(exhibit.part.svg, "care", "safety")
+
+
+def test_items_with_an_alpha_above_0_keep_their_mean(tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", six_people())
+    results = results_of(folder, agreement=AGREEMENT, reliability=[alpha("0.02"), alpha("-1", "judge:standard")])
+    assert "r = 0.50</strong> <span>[0.30, 0.60]" in card(results)
 
 
 def test_supplement_is_folded_and_numbered_by_itself(results: Results) -> None:
@@ -166,7 +229,7 @@ def test_a_column_of_one_value_is_said_below_and_a_blank_one_left_out() -> None:
     frame = pd.DataFrame({"raters": ["people"] * 2, "item": ["a", "b"], "mean": [1.0, 1.0], "language": ["–", "–"]})
     shown, said = without_repetition(frame)
     assert shown.columns.tolist() == ["item", "mean"]
-    assert said == "In every row: Raters people."
+    assert said == "Throughout: Raters people."
 
 
 def test_a_table_of_one_row_keeps_its_columns() -> None:
@@ -182,13 +245,40 @@ def test_paper_has_each_exhibit_and_a_document_that_has_them_all(results: Result
     with style():
         files = paper_of(sections_of(results), results, 'A "study"')
     names = {f"paper/figure-{number}.{ending}" for number in (1, 2, 3) for ending in ("csv", "pdf", "svg", "tex")}
+    names |= {f"paper/table-{number}.{ending}" for number in (1, 2) for ending in ("csv", "tex")}
     assert set(files) == names | {"paper/results.qmd"}
     document = files["paper/results.qmd"].decode()
     assert 'title: "A \\"study\\""' in document
     assert [f"](figure-{number})" in document for number in (1, 2, 3)] == [True] * 3
-    assert "| Strategy | All items | care | safety |" in document
+    assert "| Item | standard | user-aware | state-aware |" in document
+    assert "(@fig-agreement, @tbl-agreement-below-1)" in document
+    assert re.findall(r"\{#([a-z]+-[a-z0-9-]+)\}", document) == [
+        "fig-agreement", "tbl-agreement-below-1", "fig-arms", "tbl-arms-below-1", "fig-strategies"
+    ]  # fmt: skip
     rows = list(csv.DictReader(StringIO(files["paper/figure-2.csv"].decode())))
     assert [(row["arm"], row["item"]) for row in rows[:2]] == [("birch", "*"), ("birch", "care")]
+
+
+def test_files_for_papers_have_the_numbers_of_the_report(results: Results) -> None:
+    with style():
+        sections = sections_of(results)
+        files = paper_of(sections, results, "A study")
+    labels = re.findall(r">((?:Figure|Table) \d+): ", page(results, sections, {}))
+    names = {name.rpartition("/")[2] for name in files if name.endswith(".tex")}
+    assert names == {f"{label.lower().replace(' ', '-')}.tex" for label in labels}
+    captions = [re.findall(r"\\caption\{([^.]*)", files[f"paper/table-{number}.tex"].decode()) for number in (1, 2)]
+    assert [len(found) for found in captions] == [1, 1]
+    assert captions[0][0].startswith("Pearson's r of judges and participants by item")
+    assert "\\begin{table" not in files["paper/figure-1.tex"].decode()
+    rows = list(csv.DictReader(StringIO(files["paper/table-2.csv"].decode())))
+    assert (rows[0]["arm"], rows[0]["All items"]) == ("birch", "4.00")
+
+
+def test_the_figure_of_strategies_has_one_p(results: Results) -> None:
+    with style():
+        files = paper_of(sections_of(results), results, "A study")
+    heads = next(csv.reader(StringIO(files["paper/figure-3.csv"].decode())))
+    assert [name for name in heads if name == "p" or name.startswith("p_") or name.endswith("_p")] == ["p_family"]
 
 
 def test_a_table_that_is_too_wide_for_a_page_is_turned(results: Results) -> None:
@@ -239,10 +329,41 @@ def test_the_arms_that_were_left_early_are_named_with_the_test_that_detects_most
         (arms,) = exhibits_of(results_of(folder, arms=ARMS, survival=rows))
         (untested,) = exhibits_of(results_of(folder, arms=ARMS, survival=rows[:3]))
     assert arms.said[-2:] == [
-        "Left early by simulated seekers, average: amber 60 %, birch 25 % and no other arm.",
-        "Log-rank test of how long these conversations stay open: p\u00a0=\u00a0.012.",
+        "Walked out or ended early (simulated seekers, average): amber 60 %, birch 25 % and no other arm.",
+        "Log-rank test of the turns until a walk-out, an early end, a satisfied goodbye or a stop for safety: "
+        "p\u00a0=\u00a0.012.",
     ]
-    assert untested.said[-1] == "Left early by simulated seekers, average: amber 60 %."
+    assert untested.said[-1] == "Walked out or ended early (simulated seekers, average): amber 60 %."
+
+
+def test_the_two_highest_arms_are_compared_and_the_best_comes_first(tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", six_people())
+    of = SCALE | {"raters": "seeker", "seekers": "person", "condition": "", "p_holm": 0.0004}
+    pairs = [
+        of | {"item": item, "arm_a": a, "arm_b": b, "difference": -d, "low": -d - 0.2, "high": -d + 0.1}
+        for item, d in (("*", 1.0), ("care", 2.0))
+        for a, b in (("cedar", "birch"), ("amber", "birch"))
+    ]
+    with style():
+        (arms,) = exhibits_of(results_of(folder, arms=ARMS, arm_pairs=pairs))
+        (several,) = exhibits_of(results_of(folder, arms=ARMS, arm_pairs=[*pairs, pairs[0] | {"condition": "worst"}]))
+    assert arms.said[-1] == (
+        "The two arms with the highest means: birch − cedar 1.00 [0.90, 1.20], p\u00a0<\u00a0.001. p is after Holm's correction "
+        "over all pairs of arms. This comparison was not declared in advance, so it is exploratory."
+    )
+    assert "highest means" not in "".join(several.said)
+
+
+def test_the_flow_says_where_other_conversations_are(tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", six_people())
+    begun = {"stage": "conversations_begun", "statistic": "count"}
+    rows = [begun | {"track": "imported", "estimate": 120}, begun | {"track": "simulated", "estimate": 60}]
+    rows.append(rows[0] | {"stage": "conversations_analysed"})
+    with style():
+        (flow,) = exhibits_of(results_of(folder, flow=rows))
+        (alone,) = exhibits_of(results_of(folder, flow=[rows[0], rows[2]]))
+    assert flow.said[1:] == ["Other conversations are in the flows of the supplement: simulated seekers (60)."]
+    assert len(alone.said) == 1
 
 
 def test_the_highest_means_are_marked_in_files_for_papers_too() -> None:

@@ -34,7 +34,9 @@ ExportOf = Callable[[Any], Path]
 def results_of(folder: Path, **tables: list[Mapping[str, Any]]) -> Results:
     """With these rows in these tables, and none in the others; those of the arms pool everything, unless they say."""
     rows = {**tables, "arms": [dict.fromkeys(PARTS, POOLED) | row for row in tables.get("arms", [])]}
-    found = {table.name: pd.DataFrame(rows.get(table.name, []), columns=[*table.columns, *table.further]) for table in TABLES}
+    found = {
+        table.name: pd.DataFrame(rows.get(table.name, []), columns=[*table.columns, *table.further]) for table in TABLES
+    }
     return Results(load(folder), Bootstrap(2000, 1), found, TABLES)
 
 

@@ -15,6 +15,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures.variance import two_way
 from studies.analysis.tables.agreement import COLUMNS, FURTHER, agreement
 from studies.analysis.tables.agreement_intervals import Drawn, inference_of_kendall
+from studies.analysis.tables.reliability import reliability
 from tests.studies.analysis.builders import experts, frame_of
 
 ExportOf = Callable[[Any], Path]
@@ -486,3 +487,33 @@ def test_agreement_has_p_of_ranks_that_agree_with_their_intervals(export_of: Exp
     assert row["spearman_p"] == pytest.approx(stats.spearmanr(human, judge).pvalue, abs=0.02)
     assert row["kendall_p"] == pytest.approx(stats.kendalltau(human, judge).pvalue, abs=0.03)
     assert (row["spearman_low"] <= 0 <= row["spearman_high"]) == (row["spearman_p"] >= 0.05)
+
+
+def opposite_items() -> list[dict[str, Any]]:
+    """Ten conversations with an item and its opposite, in points from 1 to 5; two reviewers agree with the judge."""
+    random = np.random.default_rng(5)
+    rows = []
+    for number in range(10):
+        good = 1 + number % 5
+        for item, score in (("warm", good), ("cold", 6 - good)):
+            of = {"conversation": f"C{number}", "participant": f"P{number}", "item": item}
+            rows += [of | {"rater": rater, "rater_kind": "reviewer", "score": score} for rater in ("R1", "R2")]
+            noisy = score + random.normal(0, 0.4)
+            rows += [of | {"rater": "J", "rater_kind": "judge", "score": noisy}]
+            rows += [of | {"rater": f"P{number}", "score": good + random.normal(0, 0.4)}]
+    return rows
+
+
+def test_the_mean_over_items_that_point_different_ways_has_a_note(export_of: ExportOf) -> None:
+    """Of reviewers' ratings the two items add up to 6, save where one differs; people gave both the same way."""
+    rows = opposite_items()
+    rows[0] |= {"score": 2.0}
+    export = export_of(rows)
+    table = table_of(export).set_index(["human", "item"])
+    noted = {key: "do not point the same way" in note for key, note in table["note"].items()}
+    of_reviewers = {(human, "*") for human in ("reviewer", "reviewer:R1", "reviewer:R2")}
+    assert {key for key, there in noted.items() if there} == of_reviewers
+    alphas = frame_of(row for _name, rows in reliability(load(export), Bootstrap(50, 1)) for row in rows)
+    alpha = alphas[(alphas["raters"] == "reviewer") & (alphas["item"] == "*")]["cronbach"].item()
+    assert alpha < 0
+    assert f"(people's Cronbach's alpha {alpha:.2f})" in table.loc[("reviewer", "*"), "note"]

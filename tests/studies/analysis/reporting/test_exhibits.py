@@ -348,8 +348,8 @@ def test_the_two_highest_arms_are_compared_and_the_best_comes_first(tmp_path: Pa
         (arms,) = exhibits_of(results_of(folder, arms=ARMS, arm_pairs=pairs))
         (several,) = exhibits_of(results_of(folder, arms=ARMS, arm_pairs=[*pairs, pairs[0] | {"condition": "worst"}]))
     assert arms.said[-1] == (
-        "The two arms with the highest means: birch − cedar 1.00 [0.90, 1.20], p\u00a0<\u00a0.001. p is after Holm's correction "
-        "over all pairs of arms. This comparison was not declared in advance, so it is exploratory."
+        "The two arms with the highest means: birch − cedar 1.00 [0.90, 1.20], p\u00a0<\u00a0.001. p is after Holm's "
+        "correction over all pairs of arms. This comparison was not declared in advance, so it is exploratory."
     )
     assert "highest means" not in "".join(several.said)
 

@@ -96,10 +96,15 @@ def _list(folder: Path, out: Path, names: Collection[str]) -> None:
 
 
 def _listed(out: Path) -> list[str]:
-    """Return the files that an earlier run wrote; a path that leads elsewhere is none of them."""
+    """Return the files that an earlier run wrote; a path that leads elsewhere is none of them.
+
+    A file of this name that does not list itself is someone else's.
+    """
     try:
         names = (out / FILES).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
+        return []
+    if FILES not in names:
         return []
     return [name for name in names if _is_below(PurePosixPath(name)) and not (out / name).is_dir()]
 

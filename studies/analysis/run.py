@@ -50,7 +50,7 @@ def run(folder: Path, out: Path, resampling: Bootstrap, *, radar: bool, on_progr
     export = load(folder)
     check(folder)
     refuse_input_folder(folder, out)
-    refuse_files_of_others(out, [*(f"{table.name}.csv" for table in TABLES), *REPORTS.values(), "results.json"])
+    refuse_files_of_others(out, [*(f"{table.name}.csv" for table in TABLES), *REPORTS.values(), "results.json", FILES])
     with new_folder(out):
         results = replace(compute(export, resampling, on_progress), radar=radar)
         files = files_of(results, partial(on_progress, len(TABLES), len(TABLES) + 1))

@@ -426,8 +426,8 @@ def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> No
         ("study.json", "[", " is not JSON (Expecting value: line 1 column 2 "),
         ("study.json", "[]", " is no list of versions, each with its study"),
         ("study.json", '[{"study": 3}]', " the study of the last version is no object"),
-        ("pairs.csv", "pair\n", "1:conversation_a: the column is missing "),
-        ("calls.csv", "conversation\n", "1:purpose: the column is missing "),
+        ("pairs.csv", "pair\n", "1:conversation_a: the columns conversation_a, conversation_b, rater, "),
+        ("calls.csv", "conversation\n", "1:purpose: the columns purpose, status, "),
     ],
 )
 def test_analyse_refuses_a_fault_of_any_file_before_the_first_table(
@@ -482,7 +482,7 @@ def test_full_disk_leaves_earlier_results_as_they_are(
     out = tmp_path / "out"
     out.mkdir()
     (out / "agreement.csv").write_text("of before")
-    (out / "files.txt").write_text("agreement.csv\n")
+    (out / "files.txt").write_text("agreement.csv\nfiles.txt\n")
     write = Path.write_bytes
 
     def full(path: Path, content: bytes) -> int:
@@ -510,6 +510,18 @@ def test_new_results_leave_no_exhibit_of_earlier_ones_and_touch_no_other_file(fo
     assert set(contents(out)) == {*files, "notes.txt", "figures/mine.svg", "paper/thesis.tex"}
     assert (out / "files.txt").read_text().splitlines() == sorted(files)
     assert (tmp_path / "elsewhere.txt").read_text() == "of before"
+
+
+@pytest.mark.usefixtures("few_tables")
+def test_a_list_of_someone_else_is_neither_followed_nor_overwritten(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    mine = {"files.txt": b"notes.txt\n", "notes.txt": b"mine"}
+    for name, content in mine.items():
+        (out / name).write_bytes(content)
+    with pytest.raises(AnalysisError, match=r"lists in files\.txt: files\.txt\. Give another folder"):
+        analyse(folder, out, bootstrap=20)
+    assert contents(out) == mine
 
 
 @pytest.mark.parametrize("name", ["report.html", "arms.csv", "paper/table-9.tex"])

@@ -47,7 +47,8 @@ def test_analyse_command_refuses_bad_input_in_one_line_with_code_2(folder: Path)
 
 
 def test_analyse_command_refuses_a_place_for_results_in_one_line_with_code_2(folder: Path) -> None:
-    out = folder / "ratings.csv" / "results"
+    (folder.parent / "mine").write_text("mine")
+    out = folder.parent / "mine" / "results"
     with pytest.raises(CommandError) as raised:
         call_command("analyse", str(folder), "--out", str(out))
     assert raised.value.returncode == 2

@@ -79,7 +79,7 @@ def test_walk_of_the_worst_case_has_a_number_for_each_behaviour_and_training_dat
     assert len(gains) == 5
     assert all(re.fullmatch(r"-?\d\.\d\d", line[3]) for line in gains)
     assert cells(out, "Expert study, Appendix B") == [
-        ["counsellors' ratings of a system", "3", "Table 3, inferred (docs/papers.md)", "3"]
+        ["number of ratings of a system, as rated by counsellors", "3", "Table 3, inferred (docs/papers.md)", "3"]
     ]
     assert (out / "training" / "sft.jsonl").stat().st_size > 1000
 

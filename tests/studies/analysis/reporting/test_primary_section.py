@@ -51,7 +51,7 @@ def test_what_was_declared_stands_apart(folder: Path) -> None:
     section = primary(results_of(folder, primary=[ROW, LACKING]))
     assert section is not None
     text = text_of(section)
-    assert "The study file declares 2 primary contrasts; p_holm is p after Holm&#x27;s correction" in text
+    assert "The study file declares 2 primary contrasts; p (Holm) is p after Holm&#x27;s correction" in text
     assert "All other comparisons in this report are exploratory." in text
     assert "<li>a − b: care, as rated by participants (counsellors in a role, worst case)</li>" in text
     [excerpt] = [part for part in section.parts if isinstance(part, Excerpt)]

@@ -240,6 +240,6 @@ def test_who_does_not_ask_gets_none_and_who_asks_the_same_tables(tmp_path: Path)
     assert set(asked) - set(plain) == {"figures/radar-seeker-emoharbor-10-final.svg"}
     written = [{name: (tmp_path / run / name).read_bytes() for name in plain} for run in ("plain", "asked")]
     changed = {name for name in plain if written[0][name] != written[1][name]}
-    assert changed == {"report.html", "report.zh.html"}
+    assert changed == {"files.txt", "report.html", "report.zh.html"}
     reports = [(tmp_path / name / "report.zh.html").read_text(encoding="utf-8") for name in ("plain", "asked")]
     assert ["max-width: 34rem" in report for report in reports] == [False, True]

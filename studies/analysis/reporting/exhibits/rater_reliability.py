@@ -31,8 +31,8 @@ def rater_reliability(results: Results) -> Exhibit | None:
         _("Reliability of the ratings of {raters} on {scale}, with {level} intervals").format(level=LEVEL, **of),
         frame,
         _(
-            "n is the number of rated conversations, k the ratings of each (on average). ICC(A,1): one rater whose level "
-            "counts; ICC(A,k): the mean of k raters; α: Krippendorff's for ordered categories."
+            "n is the number of rated conversations, k the ratings of each (on average). ICC(A,1): one rater whose "
+            "level counts; ICC(A,k): the mean of k raters; α: Krippendorff's for ordered categories."
         ),
     )
     return Exhibit("reliability", _("Reliability of people"), list(_describe(rows)), table, rows)

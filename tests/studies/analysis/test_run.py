@@ -135,7 +135,7 @@ def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path
     assert {name for name in summary.files if name.startswith("paper/")} == {
         "paper/results.qmd",
         *(f"paper/figure-{number}.{ending}" for number in (1, 2, 3) for ending in ("csv", "pdf", "svg", "tex")),
-        *(f"paper/table-{number}.{ending}" for number in (1, 2) for ending in ("csv", "tex")),
+        *(f"paper/table-{number}.{ending}" for number in (1, 2, 3, 4) for ending in ("csv", "tex")),
     }
     assert (summary.ratings, summary.conversations, summary.participants) == (168, 12, 6)
     assert list(summary.rows) == [table.name for table in TABLES]
@@ -304,7 +304,8 @@ def test_report_says_what_it_rests_on(out: Path) -> None:
     assert "There are only 6 independent clusters, so the intervals may be too narrow." in text
     assert "participants.csv, answers.csv, scales.csv" in text
     assert "Demonstration data" not in text
-    assert "The data: 6 participants, 2 reviewers, 1 judge, 12 conversations and 168 ratings." in text
+    scores = "168 scores on items (24 by participants and 48 by reviewers)"
+    assert f"The data: 6 participants, 2 reviewers, 1 judge, 12 conversations and {scores}." in text
 
 
 def test_reports_link_to_each_other_and_say_their_language(out: Path) -> None:

@@ -390,14 +390,14 @@ def test_item_that_could_not_be_settled_is_taken_up_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(running, "HEARTBEAT", 0.05)
     monkeypatch.setattr(store, "LEASE", timedelta(seconds=0.5))
     job("a")
-    keep, away = Handler.keep, iter([True])
+    keep, away = Handler.store_outcomes, iter([True])
 
-    def first_away(self: Handler, made: Any) -> Any:
+    def first_away(self: Handler, outcomes: Any) -> Any:
         if next(away, False):
             raise OperationalError("gone for long")
-        return keep(self, made)
+        return keep(self, outcomes)
 
-    monkeypatch.setattr(Handler, "keep", first_away)
+    monkeypatch.setattr(Handler, "store_outcomes", first_away)
     monkeypatch.setattr("dialogue.jobs.group_commit.TRIES", 1)
     work()
     assert (states(), JobItem.objects.get().attempts) == ({"a": "done"}, 2)

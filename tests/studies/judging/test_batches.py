@@ -405,7 +405,7 @@ def planned(server: str, model: str, count: int = 3, **fields: Any) -> There:
 
 def test_batch_whose_number_was_not_noted_is_found_again(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     since = planned(server, "batch-slow-1")
-    killed_at(monkeypatch, batch_store, "note")
+    killed_at(monkeypatch, batch_store, "store_standing")
     assert states() == ["submitting"]
     assert judge("--batch") == (summary(done=3), 0)
     assert (len(since.batches()), states(), since.files()) == (1, ["completed"], set())

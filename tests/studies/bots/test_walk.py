@@ -71,7 +71,7 @@ def load_interview(server: Server, folder: Path, key: str = "asked", mode: str =
 def load_selection(server: Server, folder: Path) -> None:
     """One partner and one turn, and a selection by hand after the profile, called `chosen`."""
     text = (ROOT / "fixtures" / "studies" / "demo.toml").read_text(encoding="utf-8")
-    profile = '[[steps]]\nkind = "questionnaire"\ninstrument = "profile"\n\n'
+    profile = '[[steps]]\nkind = "questionnaire"\ninstrument = "profile"\ntrack = "participant"\n\n'
     screening = '[[steps]]\nkind = "questionnaire"\ninstrument = "screening"\n\n'
     for was, becomes in {
         'key = "demo"\ntitle = {en = "Emotional': 'key = "chosen"\ntitle = {en = "Emotional',

@@ -48,7 +48,7 @@ class UnknownItem:
 
 @dataclass(frozen=True)
 class OddRatings:
-    """What deserves a look in ratings.csv."""
+    """The ratings of ratings.csv that deserve a look."""
 
     outside: OutsideScale | None = None
     repeats: Repeats | None = None
@@ -56,7 +56,7 @@ class OddRatings:
 
 
 def find_odd_ratings(path: Path, table: pd.DataFrame, repeated: NDArray[np.intp]) -> OddRatings:
-    """Return what deserves a look; `repeated` are the rows of the file that repeat an earlier one."""
+    """Return the ratings that deserve a look; `repeated` are the rows of the file that repeat an earlier one."""
     return OddRatings(
         outside=_outside(path, table),
         repeats=Repeats(len(repeated), line_of(path, repeated[0])) if len(repeated) else None,

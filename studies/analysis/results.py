@@ -17,7 +17,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.notes import in_english
 from studies.analysis.reporting.limits import limits_of
-from studies.analysis.tables.further import as_written
+from studies.analysis.tables.further import build_file_tables
 from studies.analysis.tables.table import Table
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
@@ -41,9 +41,9 @@ class Results:
         return self.tables.get(name, pd.DataFrame())
 
     @cached_property
-    def written(self) -> dict[str, pd.DataFrame]:
+    def file_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables as their files have them."""
-        return as_written(self.tables, self.computed, self.export.roles)
+        return build_file_tables(self.tables, self.computed, self.export.roles)
 
     def methods(self) -> dict[str, dict[str, str]]:
         """Return, for each table, column or statistic → how it is computed."""
@@ -109,7 +109,7 @@ class Results:
             "limits": self.limits(),
             "methods": self.methods(),
             "tables_without_rows": {table.name: table.empty for table in self.computed if self.table(table.name).empty},
-            "tables": {name: table.to_dict("records") for name, table in self.written.items()},
+            "tables": {name: table.to_dict("records") for name, table in self.file_tables.items()},
         }
 
     def _hashes(self) -> list[tuple[str, str]]:

@@ -130,7 +130,7 @@ def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
 
 def _plain_files(results: Results) -> tuple[dict[str, bytes], bytes]:
     """Return the tables by file, and results.json."""
-    return {f"{name}.csv": to_csv(table) for name, table in results.written.items()}, results.as_json()
+    return {f"{name}.csv": to_csv(table) for name, table in results.file_tables.items()}, results.as_json()
 
 
 def _plain_files_there() -> tuple[dict[str, bytes], bytes]:
@@ -196,7 +196,7 @@ def _summary(results: Results, files: list[str]) -> Summary:
         ratings=counts["ratings"],
         conversations=counts["conversations"],
         participants=counts["participants"],
-        rows={name: len(table) for name, table in results.written.items()},
+        rows={name: len(table) for name, table in results.file_tables.items()},
         files=files,
         warnings=results.limits(),
         demonstration=results.export.demonstration,

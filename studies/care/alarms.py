@@ -197,10 +197,10 @@ def get_waiting_facts(event: RiskEvent) -> WaitingFacts:
     acknowledged = max((one.acknowledged_at for one in alarms if one.acknowledged_at), default=None)
     climb_at = max((one.climb_at for one in alarms if one.climb_at), default=None)
     late = alarms[-1].step > 1 or (climb_at is not None and climb_at <= timezone.now())
-    return WaitingFacts(get_told(alarms), acknowledged, overdue=acknowledged is None and late)
+    return WaitingFacts(get_reached_contacts(alarms), acknowledged, overdue=acknowledged is None and late)
 
 
-def get_told(alarms: Sequence[Alarm]) -> tuple[ReachedContact, ...]:
+def get_reached_contacts(alarms: Sequence[Alarm]) -> tuple[ReachedContact, ...]:
     """Return each step whose message a server has taken, with the time of the first one."""
     first: dict[int, datetime] = {}
     for alarm in alarms:

@@ -1,4 +1,4 @@
-"""What a study needs before people begin: an acknowledged drill of the alarm, and help lines that someone has tried.
+"""Requirements of a study before people begin: an acknowledged drill of the alarm, and help lines that someone tried.
 
 No real person is invited to talk with a model before a drill was acknowledged.
 """

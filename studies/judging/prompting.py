@@ -38,7 +38,7 @@ def build_prompts(
     variant, strategy = configuration.variant, get_strategy(configuration.strategy)
     left_out = fields.get_field_left_out(variant)
     shown = material.without(left_out).as_sent()
-    asked = probes.apply_variant(build_asked(configuration, questionnaire, shown), variant)
+    asked = probes.apply_variant(build_judge_question(configuration, questionnaire, shown), variant)
     scope = scope_of(worded_for(configuration, questionnaire), moment, asked.language)
     standing = configuration.get_standing_text(asked.language)
     version = mark_version(get_version(standing.label, variant), shown.redacted)
@@ -69,7 +69,9 @@ def worded_for(configuration: Configuration, questionnaire: Questionnaire) -> Qu
     return questionnaire.in_third_person if configuration.role.third_person else questionnaire
 
 
-def build_asked(configuration: Configuration, questionnaire: Questionnaire, material: Material) -> JudgeQuestion:
+def build_judge_question(
+    configuration: Configuration, questionnaire: Questionnaire, material: Material
+) -> JudgeQuestion:
     """Return what the plain judge is asked, in the language of the variant."""
     language = probes.prompt_language(configuration.variant, material.language)
     return JudgeQuestion(

@@ -28,7 +28,7 @@ NAMES = {
 }
 
 
-def as_written(
+def build_file_tables(
     tables: Mapping[str, pd.DataFrame], computed: Sequence[Table], roles: Mapping[str, str]
 ) -> dict[str, pd.DataFrame]:
     """Return the tables as their files have them: `further` columns are rows, each where a number is in it."""

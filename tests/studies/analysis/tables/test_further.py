@@ -24,20 +24,20 @@ def results(export_of: Callable[[Any], Path]) -> Results:
 
 
 def test_statistics_without_a_column_are_rows_of_sensitivity(results: Results) -> None:
-    rows = results.written["sensitivity"]
+    rows = results.file_tables["sensitivity"]
     agreement = results.tables["agreement"].rename(columns={"human": "raters"}).set_index(OF)
     found = rows[rows["statistic"] == "ccc"].set_index(OF)
     for name, column in {"estimate": "ccc", "low": "ccc_low", "high": "ccc_high"}.items():
         assert found[name].dropna().to_dict() == agreement[column][found.index].dropna().to_dict()
     assert set(found.index) == set(agreement.index[agreement["ccc_low"].notna()])
-    assert "ccc_low" not in results.written["agreement"]
+    assert "ccc_low" not in results.file_tables["agreement"]
     assert set(found["sample"]) == {"all"}
 
 
 def test_every_number_of_such_a_column_has_one_row(results: Results) -> None:
     of_samples = len(results.tables["sensitivity"])
     names = {"kappa_cohen", "kappa_cohen_se", "alpha_nominal", "d_z", "wilcoxon_p", "spearman_p"}
-    further = results.written["sensitivity"].iloc[of_samples:]
+    further = results.file_tables["sensitivity"].iloc[of_samples:]
     counted = further["statistic"].value_counts()
     wide = pd.concat([results.tables[name] for name in ("agreement", "reliability", "arm_pairs")])
     assert {name: counted[name] for name in names} == {name: wide[name].notna().sum() for name in names}
@@ -46,7 +46,7 @@ def test_every_number_of_such_a_column_has_one_row(results: Results) -> None:
 
 
 def test_a_row_has_the_notes_on_its_own_statistic(results: Results) -> None:
-    rows = results.written["sensitivity"]
+    rows = results.file_tables["sensitivity"]
     of_bias = rows[rows["statistic"] == "bias"].iloc[0]
     assert str(of_bias["method"]) == "BCa"
     assert "ceiling" not in str(of_bias["note"])

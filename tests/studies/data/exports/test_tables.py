@@ -220,10 +220,10 @@ def test_turns_are_exported_without_what_identifies_where_the_study_says_so(mask
 
     told = [(row["text"], row["redacted"]) for row in rows("turns", study)]
 
-    as_written = ["I'm Yusuf, call 07700 900123.", "Good.", "我叫王强。", "Hello, Yusuf."]
+    build_file_tables = ["I'm Yusuf, call 07700 900123.", "Good.", "我叫王强。", "Hello, Yusuf."]
     masked = [("I'm [name], call [number].", True), ("Good.", False), ("我叫[称呼]。", True), ("Hello, [name].", True)]
-    assert told == (masked if masks else [(text, False) for text in as_written])
-    assert list(Turn.objects.values_list("text", flat=True)) == as_written[::2]
+    assert told == (masked if masks else [(text, False) for text in build_file_tables])
+    assert list(Turn.objects.values_list("text", flat=True)) == build_file_tables[::2]
 
 
 def test_all_that_people_wrote_is_masked_where_the_study_says_so():

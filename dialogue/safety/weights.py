@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,8 +68,10 @@ def make_weights(intercepts: Floats, checksums: Checksums, weights: Floats) -> W
     return Weights(intercepts, checksums[kept], numbers[:, kept], steps)
 
 
+# Of a growing reply the same sentences are read again with each piece; two thousand are those of some hundred replies.
+@lru_cache(maxsize=2048)
 def find_checksums(text: str, lang: str) -> Checksums:
-    """Return the checksums of the features of a folded text, ascending."""
+    """Return the checksums of the features of a folded text, ascending; not to be written to."""
     found = find_features(text, lang)
     return np.sort(np.fromiter(found, dtype=np.uint32, count=len(found)))
 

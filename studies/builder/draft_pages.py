@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from dialogue.documents import DocumentError
-from studies.builder.document import StudyDocument
+from dialogue.documents import DocumentError, parse_toml
+from studies.builder.document import NAME, StudyDocument
 from studies.builder.drafts import CheckedDraft, check_draft
 from studies.builder.sections import get_sections
 from studies.models import StudyDraft
@@ -57,8 +57,11 @@ def show_draft(
 
 def title_of(draft: StudyDraft) -> str:
     """Return how the draft's study is called, as far as that can be read."""
-    document = read_document(draft)
-    return str((document and document.get(("key",))) or _("Unnamed study"))
+    try:
+        values = parse_toml(draft.text.encode(), NAME)
+    except DocumentError:
+        values = {}
+    return str(values.get("key") or _("Unnamed study"))
 
 
 def read_document(draft: StudyDraft) -> StudyDocument | None:

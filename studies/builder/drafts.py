@@ -157,7 +157,6 @@ def open_draft(text: str, files: Mapping[str, str], owner: Any, study: Study | N
 
 
 @transaction.atomic
-@transaction.atomic
 def load_draft(draft: StudyDraft, amendment: AmendmentReason | None = None) -> LoadedStudy:
     """Load the draft as a study. Raise StudyFileError where something is wrong with it, and AmendmentNeeded."""
     with folder_of(draft) as folder:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.utils.functional import Promise
@@ -62,11 +63,12 @@ TITLES: Mapping[str, tuple[str | Promise, str | Promise]] = {
 NAMES = ("key", "name", "kind", "count", "item")
 
 
-def get_sections() -> list[Section]:
+@cache
+def get_sections() -> tuple[Section, ...]:
     """Return all sections, in the order of their pages."""
     found = {section.slug: section for section in walk_sections()}
     order = [*(slug for slug in TITLES if slug in found), *(slug for slug in found if slug not in TITLES)]
-    return [found[slug] for slug in order]
+    return tuple(found[slug] for slug in order)
 
 
 def walk_sections() -> Iterator[Section]:

@@ -4,6 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dialogue import chat
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent, Turn
 from dialogue.models.conversation import EndReason
 from dialogue.models.conversation import Status as ConversationStatus
@@ -23,10 +24,18 @@ LONGEST_PLACE = 500  # characters
 MOOD = "valence"  # the item of a feelings check that is compared before and after a conversation
 
 
+GRAVE_SIGNS = CompiledQuery(
+    RiskEvent,
+    lambda: RiskEvent.objects.select_related("conversation")
+    .filter(level__gte=3, subject="")
+    .exclude(source=Source.REPLY)
+    .order_by("-created_at", "-pk")[:1],
+)
+
+
 def get_event(person: Participation) -> RiskEvent | None:
     """Return the newest sign of level 3 or 4 that the person gave; None where there is none."""
-    signs = RiskEvent.objects.filter(subject=person.code, level__gte=3).exclude(source=Source.REPLY)
-    return signs.select_related("conversation").order_by("-created_at", "-pk").first()
+    return GRAVE_SIGNS.first(3, person.code, Source.REPLY)
 
 
 def is_open_answer(event: RiskEvent | None) -> bool:

@@ -13,7 +13,7 @@ from dialogue.models.conversation import SeekerKind, Status, TurnState
 from dialogue.providers.base import copy_settings
 from studies.design.plan import TOPIC_QUESTIONS
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
-from studies.models import ArmRun, Participation
+from studies.models import Arm, ArmRun, Participation
 from studies.participation.profile_text import profile_text
 from studies.participation.responses import answers_of
 from studies.setup.cards import give_card
@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 RUN = CompiledQuery(
     ArmRun, lambda: ArmRun.objects.select_related("conversation").filter(participation=0, position=0).order_by()
 )
+
+ARM = CompiledQuery(Arm, lambda: Arm.objects.filter(key="", protocol=0).order_by())
 
 
 class ArmGone(Exception):
@@ -139,7 +141,7 @@ def switch_language(participation: Participation, language: str) -> None:
 
 def arm_of(run: ArmRun) -> ArmSpec:
     """Return the run's arm, also if it has been paused since. Raises ArmGone."""
-    arm = run.protocol.arms.filter(key=run.arm).first()
+    arm = ARM.first(run.arm, run.protocol_id)
     if arm is None:
         raise ArmGone(f"{run.protocol} has no arm {run.arm!r}")
     return ArmSpec(**arm.as_json())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from dialogue.compiled_sql import CompiledQuery
 from studies.instruments.forms import InstrumentForm
 from studies.models import Amendment, Consent, Participation
 from studies.participation.consent import Form
@@ -20,6 +21,14 @@ def store_consent(person: Participation, text: Form, form: InstrumentForm, provi
     )
 
 
+ASKING_AMENDMENTS = CompiledQuery(
+    Amendment,
+    lambda: Amendment.objects.select_related("protocol")
+    .filter(asks_again=True, protocol__study=0)
+    .order_by("-number")[:1],
+)
+
+
 def amendment_to_sign(person: Participation) -> Amendment | None:
     """Return the last amendment for which this person has to be asked again; None if there is none.
 
@@ -27,7 +36,7 @@ def amendment_to_sign(person: Participation) -> Amendment | None:
     """
     if person.is_over():
         return None
-    asks = Amendment.objects.filter(protocol__study=person.study_id, asks_again=True).select_related("protocol").last()
+    asks = ASKING_AMENDMENTS.first(person.study_id)
     signed = person.consents.order_by("pk").last() if asks else None
     return asks if asks and signed and signed.signed_at < asks.at else None
 

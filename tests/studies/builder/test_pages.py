@@ -490,8 +490,8 @@ def test_strangers_see_no_draft(desk):
     ],
 )
 def test_no_file_breaks_a_page(desk, text):
+    draft = start_draft(desk)
     for section in get_sections():
-        draft = start_draft(desk)
         draft.text, draft.revision = text, 1
         draft.save()
         page = desk.get(address(draft, section.slug))

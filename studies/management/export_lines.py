@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from studies.data.exports.columns import Filter
 from studies.data.exports.destinations import ExportRefused
-from studies.data.exports.export_records import record_export
+from studies.data.exports.export_records import recorded_export
 from studies.data.exports.lines import Row, refuse_foreign, write_lines
 from studies.management.command import Command, Progress
 from studies.models import Study
@@ -53,13 +53,13 @@ class ExportLines(Command):
             self.hint_at_tests(found, only, out)
             with self.progress(self.count(found, only), out.name) as progress:
                 had_file = out.exists()
-                rows = write_lines(out, stepping(self.rows(found, only), progress))
+                with recorded_export(found, [out], include_tests=include_tests):
+                    rows = write_lines(out, stepping(self.rows(found, only), progress))
         except ExportRefused as refusal:
             self.refuse(str(refusal))
         except OSError as error:
             self.refuse(f"{out}: {error.strerror}")
         if rows:
-            record_export(found, [out], include_tests=include_tests)
             self.say(f"{out}: {rows} {one_or_more(rows, self.one, self.more)}")
         else:
             outcome = "the earlier file was removed" if had_file else "not written"

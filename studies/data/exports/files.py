@@ -25,8 +25,14 @@ from studies.data.exports.codebook import HEADER, build_codebook, questionnaires
 from studies.data.exports.columns import Filter, Table
 from studies.data.exports.designs import FILE as DESIGNS
 from studies.data.exports.designs import describe_design
-from studies.data.exports.destinations import ExportRefused, refuse_other_study, refuse_unusable_folder
-from studies.data.exports.export_records import record_export
+from studies.data.exports.destinations import (
+    MANIFEST,
+    ExportRefused,
+    read_earlier_manifest,
+    refuse_other_study,
+    refuse_unusable_folder,
+)
+from studies.data.exports.export_records import recorded_export
 from studies.data.exports.masking import read_rows
 from studies.data.exports.tables import TABLES
 from studies.models import Amendment, Protocol, Study, Unblinding
@@ -35,7 +41,6 @@ from studies.participation.timeouts import time_out_absent
 from studies.participation.unblinding import unblinding_of
 from studies.workbench.csv_cells import format_cell
 
-MANIFEST = "manifest.json"
 AT_ONCE = 1000  # rows
 VARIANT = "~"  # in the code of a judge that was asked in another way: KEY~VARIANT
 
@@ -67,11 +72,11 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        manifest = write_export(study, folder, only=only, on_file=on_file)
-        put_in_place(folder, out)
+        with recorded_export(study, [out], include_tests=only.include_tests):
+            manifest = write_export(study, folder, only=only, on_file=on_file)
+            put_in_place(folder, out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    record_export(study, [out], include_tests=only.include_tests)
     return manifest
 
 
@@ -97,14 +102,6 @@ def refuse_foreign(out: Path, study: Study) -> None:
     if earlier is None:
         raise ExportRefused(f"{out}: is not empty and no earlier export. Name a new folder.")
     refuse_other_study(out, earlier.get("study"), study.key, kind="folder")
-
-
-def read_earlier_manifest(folder: Path) -> dict[str, Any] | None:
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from pathlib import Path
 from shutil import rmtree
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q
 
-from studies.data.exports.files import MANIFEST, read_earlier_manifest
+from studies.data.exports.destinations import MANIFEST, remove_export
 from studies.data.exports.word_search import contains_word
 from studies.models import ExportRecord, Participation, Study, Task
 
@@ -48,17 +48,8 @@ def remove_exports(since: Participation | Study, identifiers: Collection[str]) -
             files.removed.append(task.folder)
         task.folder = ""
         task.save(update_fields=["folder"])
-    for record in find_records(study, since):
-        path = Path(record.path)
-        files.held.append(f"{name_of(path)} ({record.written_at:{WRITTEN}})")
-        nearby = list(find_results(path))
-        if remove_export(path):
-            files.removed.append(name_of(path))
-        left = [folder for folder in nearby if has_name(folder, wanted)]
-        if not any(folder.is_relative_to(path) for folder in left) and has_name(path, wanted):
-            left.append(path)
-        files.remaining += [name_of(folder) for folder in left if name_of(folder) not in files.remaining]
-        record.delete()
+    for record in list(find_records(study, since)):
+        remove_recorded(record, wanted, files)
     for path in find_files(wanted):
         folder = folder_of_results(path)
         if folder is None:
@@ -66,6 +57,22 @@ def remove_exports(since: Participation | Study, identifiers: Collection[str]) -
         elif remove_whole(folder):
             files.removed.append(name_of(folder))
     return files
+
+
+@transaction.atomic
+def remove_recorded(record: ExportRecord, wanted: Collection[bytes], files: RemovedFiles) -> None:
+    """Remove what a record names, and the record. An export that is being written finds it gone, and removes itself."""
+    list(ExportRecord.objects.select_for_update().filter(pk=record.pk).values_list("pk"))
+    path = Path(record.path)
+    files.held.append(f"{name_of(path)} ({record.written_at:{WRITTEN}})")
+    nearby = list(find_results(path))
+    if remove_export(path):
+        files.removed.append(name_of(path))
+    left = [folder for folder in nearby if has_name(folder, wanted)]
+    if not any(folder.is_relative_to(path) for folder in left) and has_name(path, wanted):
+        left.append(path)
+    files.remaining += [name_of(folder) for folder in left if name_of(folder) not in files.remaining]
+    record.delete()
 
 
 def find_records(study: Study, since: Participation | Study) -> Iterator[ExportRecord]:
@@ -81,23 +88,6 @@ def remove_whole(path: Path) -> bool:
     if not path.exists():
         return False
     rmtree(path)
-    return True
-
-
-def remove_export(path: Path) -> bool:
-    """Remove a file, or of a folder what its manifest names: what others put beside an export is not ours."""
-    if not path.is_dir():
-        existed = path.exists()
-        path.unlink(missing_ok=True)
-        return existed
-    manifest = read_earlier_manifest(path)
-    if manifest is None:
-        return False
-    for name in (*manifest["files"], MANIFEST):
-        (path / name).unlink(missing_ok=True)
-    for folder in (*sorted((each for each in path.rglob("*") if each.is_dir()), reverse=True), path):
-        if not any(folder.iterdir()):
-            folder.rmdir()
     return True
 
 

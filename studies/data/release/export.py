@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.data.exports.destinations import ExportRefused, refuse_unusable_folder
-from studies.data.exports.export_records import record_export
+from studies.data.exports.export_records import recorded_export
 from studies.data.exports.files import get_product_version, sha256, snapshot, write_json
 from studies.data.exports.lines import format_line, open_private
 from studies.data.release.card import WHY, Facts, PublishedCounts, write_card
@@ -51,16 +51,16 @@ def write_release(study: Study, out: Path, *, on_step: Callable[[], None] = lamb
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        counts, published = write_files(folder, study, on_step)
-        checked = check_release(study, folder / DIALOGUES, folder / CARD)
-        if checked.found:
-            raise ReleaseLeaks("\n".join(checked.found))
-        write_json(folder / CHECK, {**checked.as_json(), "files": hashes(folder)})
-        on_step()
-        folder.rename(out)
+        with recorded_export(study, [out / name for name in FILES], include_tests=False):
+            counts, published = write_files(folder, study, on_step)
+            checked = check_release(study, folder / DIALOGUES, folder / CARD)
+            if checked.found:
+                raise ReleaseLeaks("\n".join(checked.found))
+            write_json(folder / CHECK, {**checked.as_json(), "files": hashes(folder)})
+            on_step()
+            folder.rename(out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    record_export(study, [out / name for name in FILES], include_tests=False)
     return Release(counts, published, checked)
 
 

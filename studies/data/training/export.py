@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.data.exports.columns import Filter
-from studies.data.exports.export_records import record_export
+from studies.data.exports.export_records import recorded_export
 from studies.data.exports.files import build_manifest
 from studies.data.training.card import Counts
 from studies.data.training.contexts import Contexts
@@ -31,13 +31,13 @@ def export_training(
     refuse_foreign(out, study.key)
     counts = Counts()
     make = preference_rows if options.format == PREFERENCE else sft_rows
-    with writing(out) as writer:
+    records = recorded_export(study, Places(out).all(), include_tests=options.include_tests)
+    with records, writing(out) as writer:
         for row in make(study, options, counts, on_conversation):
             writer.add(row)
             counts.add_row(row, options)
         card = card_of(study, options, counts, writer.close())
         writer.put_in_place(card)
-    record_export(study, Places(out).all(), include_tests=options.include_tests)
     return card
 
 

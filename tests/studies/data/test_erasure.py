@@ -19,7 +19,12 @@ from django.utils import timezone
 from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.care.acts import record_act
 from studies.care.alarms import raise_alarm
+from studies.data import erasure
 from studies.data.erasure_proof import collect_words, search_for
+from studies.data.exports.columns import Filter
+from studies.data.exports.destinations import ExportRefused
+from studies.data.exports.export_records import recorded_export
+from studies.data.exports.files import export
 from studies.data.exports.word_search import BLOCK
 from studies.data.holdings import scope_of
 from studies.interviews import attachments
@@ -271,6 +276,34 @@ def test_erase_leaves_exports_that_cannot_hold_the_person(var: Path):
     assert before.exists()
     assert real_people_only.exists()
     assert not with_tests.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_export_that_is_written_while_someone_is_erased_removes_itself(var: Path, tmp_path: Path):
+    person = factories.person(factories.study())
+    out, erased = tmp_path / "export", []
+
+    def erase_once(_name: str, _rows: int) -> None:
+        if not erased:
+            erased.append(erasure.erase(person))
+
+    with pytest.raises(ExportRefused, match="run it once more"):
+        export(person.study, out, only=Filter(), on_file=erase_once)
+
+    assert erased[0].exports  # the receipt names what may have held them
+    assert not out.exists()
+    assert not ExportRecord.objects.exists()
+    export(person.study, out, only=Filter(), on_file=lambda _name, _rows: None)
+    assert person.code not in (out / "turns.csv").read_text(encoding="utf-8")
+
+
+def test_export_that_fails_leaves_no_record(var: Path, tmp_path: Path):
+    with (
+        pytest.raises(OSError, match="full"),
+        recorded_export(factories.study(), [tmp_path / "a"], include_tests=False),
+    ):
+        raise OSError("full")
+    assert not ExportRecord.objects.exists()
 
 
 def test_erase_finds_results_below_var_and_names_what_it_leaves(var: Path):

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
@@ -127,6 +127,8 @@ SUPPORTER = CompiledQuery(Supporter, lambda: Supporter.objects.filter(pk=0))
 def lock_conversation(conversation_id: int) -> Conversation:
     """Return the conversation with its row locked until the transaction ends (SQLite: the database is, by
     IMMEDIATE)."""
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("a conversation is locked inside a transaction")
     for conversation in LOCKED_CONVERSATION.rows(conversation_id):
         return conversation
     raise Conversation.DoesNotExist(conversation_id)

@@ -4,12 +4,15 @@ import csv
 import io
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.db import connection
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
@@ -49,8 +52,14 @@ def stream(
 
 
 async def stream_pieces(pieces: Iterator[Any]) -> AsyncIterator[Any]:
-    while piece := await sync_to_async(next)(pieces, ""):
-        yield piece
+    """Yield the pieces as a thread of their own makes them: the one that stores messages has no time for a file."""
+    with ThreadPoolExecutor(1, thread_name_prefix="stream") as thread:
+        in_thread = partial(sync_to_async, thread_sensitive=False, executor=thread)
+        try:
+            while piece := await in_thread(next)(pieces, ""):
+                yield piece
+        finally:
+            await in_thread(lambda: connection.close())()  # the thread's own
 
 
 def csv_pieces(rows: Iterator[Iterable[Any]]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from studies.audit.sign_ins import watch_sign_ins
 from studies.models import AuditEntry, Study
 
 HEADER = "X-Request-ID"  # by which a proxy's log can be joined with the audit log
-REDIRECTS, REFUSALS, FAULTS = 300, 400, 500  # the first status of each kind
+REDIRECTS, FAULTS = 300, 500  # the first status of each kind
 FORBIDDEN = 403
 
 Answer = Callable[[], HttpResponse]
@@ -78,10 +78,11 @@ def record_write(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, 
 
 
 def record_write_apart(request: HttpRequest, match: ResolverMatch, logged: LoggedAct, answer: Answer) -> HttpResponse:
-    """Answer a request that writes, and write the entry afterwards if anything was changed."""
+    """Answer a request that writes, and write the entry afterwards if anything was changed, also beside a refusal: a
+    form can be taken over in part."""
     with notice_changes() as changes:
         response = answer()
-    if response.status_code < REFUSALS and changes.made:
+    if response.status_code < FAULTS and changes.made:
         write_entry(request, match, logged, response)
     return response
 

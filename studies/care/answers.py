@@ -14,6 +14,7 @@ from studies.care.alarms import raise_alarm
 from studies.models import Answer, ArmRun, Participation, SafetyAct
 from studies.models.participation import Status
 from studies.participation import progress
+from studies.participation.locking import lock_person
 
 Source, SafeAnswer = RiskEvent.Source, RiskEvent.SafeAnswer
 
@@ -70,7 +71,7 @@ def record_unsafe(person: Participation, run: ArmRun | None = None) -> RiskEvent
 
     Said again, it alarms again. Someone whose part is over keeps their status.
     """
-    Participation.objects.select_for_update().values_list("pk").get(pk=person.pk)
+    lock_person(person)
     person.refresh_from_db()
     event = get_event(person)
     if event is not None and is_open_answer(event):
@@ -115,6 +116,7 @@ def answer_safe(person: Participation, event: RiskEvent, answer: str) -> None:
     if answer == SafeAnswer.NO and event.released_at is not None:
         record_unsafe(person)
         return
+    lock_person(person)
     fresh = RiskEvent.objects.select_for_update(of=("self",)).select_related("conversation").get(pk=event.pk)
     fresh.safe_answer, fresh.safe_answered_at = answer, timezone.now()
     fresh.save(update_fields=["safe_answer", "safe_answered_at"])
@@ -152,6 +154,7 @@ def get_rule(person: Participation, event: RiskEvent) -> str:
 @transaction.atomic
 def pass_check(person: Participation, event: RiskEvent) -> None:
     """Let someone continue who has said twice that they are safe."""
+    lock_person(person)
     fresh = RiskEvent.objects.select_for_update(of=("self",)).get(pk=event.pk)
     if needs_check(person, fresh):
         let_continue(person, fresh)
@@ -162,7 +165,7 @@ def let_continue(person: Participation, event: RiskEvent) -> None:
     event.continued_at = timezone.now()
     event.save(update_fields=["continued_at"])
     record_act(event, SafetyAct.Kind.ANSWERED, by_name=PERSON, text=CONTINUES)
-    fresh = Participation.objects.select_for_update().get(pk=person.pk)
+    fresh = lock_person(person)
     if fresh.status == Status.HELD:
         progress.set_status(fresh, fresh.status_under_way())
     if event.conversation_id:
@@ -213,6 +216,7 @@ def answer_role(event: RiskEvent, answer: str) -> bool:
     At level 4, "role" must be said twice. Then the study's rule for level 3 holds: the conversation continues, or it
     waits for the one on call.
     """
+    person = lock_person(Participation.objects.get(code=event.subject))
     fresh = RiskEvent.objects.select_for_update(of=("self",)).select_related("conversation").get(pk=event.pk)
     if not asks_about_role(fresh):
         return True
@@ -222,7 +226,6 @@ def answer_role(event: RiskEvent, answer: str) -> bool:
         if answer == ROLE and not twice:
             return False
     oncall.handle_role_answer(fresh, answer)
-    person = Participation.objects.get(code=fresh.subject)
     if fresh.level == 4 and answer == ROLE and person.design().safety.after_safe == "continue":
         let_continue(person, fresh)
     return True

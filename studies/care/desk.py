@@ -27,6 +27,7 @@ from studies.care.sign_words import (
 )
 from studies.models import Alarm, Participation, SafetyAct, Study
 from studies.participation import counts
+from studies.participation.locking import lock_person
 
 Kind = SafetyAct.Kind
 AROUND = 6  # turns before the sign, and two after it, that the desk shows
@@ -163,11 +164,12 @@ def release(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
 
 
 @transaction.atomic
-def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
-    """End the study for the person with care and full pay, and settle the event."""
-    person = Participation.objects.select_for_update().filter(code=event.subject).first()
+def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> bool:
+    """End the study for the person with care and full pay, and settle the event. False where it has ended already."""
+    found = Participation.objects.filter(code=event.subject).first()
+    person = found and lock_person(found)
     if person is None or person.is_over():
-        return
+        return False
     oncall.stop(person)
     if event.conversation_id:
         chat.stop(event.conversation_id, chat.EndReason.SAFETY)
@@ -176,6 +178,7 @@ def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
         fresh.released_at, fresh.released_by, fresh.note = timezone.now(), by, reason
         fresh.save(update_fields=["released_at", "released_by", "note"])
     record_act(event, Kind.ENDED, by=by, text=reason)
+    return True
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ from studies.care.alarms import acknowledge, raise_alarm
 from studies.models import ArmRun, Participation, SafetyAct
 from studies.models.participation import Status
 from studies.participation import progress, timeouts
+from studies.participation.locking import lock_person
 from studies.participation.time_spent import seconds_spent
 
 
@@ -28,7 +29,7 @@ def handle_risk(event: RiskEvent) -> None:
     event.subject, event.is_test = run.participation.code, event.is_test or run.participation.is_test
     event.save(update_fields=["subject", "is_test"])
     if event.source == RiskEvent.Source.MESSAGE:
-        react(event, run.participation, role_play=event.conversation.role_play)
+        react(event, lock_person(run.participation), role_play=event.conversation.role_play)
     elif event.source != RiskEvent.Source.REPLY or event.level >= 3:  # one that is only suspected alarms no one
         raise_alarm(event)
 
@@ -36,14 +37,16 @@ def handle_risk(event: RiskEvent) -> None:
 def react(event: RiskEvent, participation: Participation, *, role_play: bool) -> None:
     """Hold or stop a person by the level of the event, and raise an alarm.
 
-    Level 3 waits for a person on call, level 4 ends the study; in role-play only level 4 acts, and waits.
+    Level 3 waits for a person on call, level 4 ends the study; in role-play only level 4 acts, and waits. Someone whose
+    part is over, since the second line answered late, keeps their status.
     """
     if event.level < 3 or (role_play and event.level == 3):
         return
-    if event.level == 4 and not role_play:
-        stop(participation)
-    else:
-        progress.set_status(participation, Status.HELD)
+    if not participation.is_over():
+        if event.level == 4 and not role_play:
+            stop(participation)
+        else:
+            progress.set_status(participation, Status.HELD)
     raise_alarm(event)
 
 
@@ -57,14 +60,14 @@ def stop(participation: Participation) -> None:
 def handle_role_answer(event: RiskEvent, answer: str) -> None:
     """Store a counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anyone.
 
-    Whose part is over has nothing left that could wait, and stays so; the one on call is told all the same.
+    Someone whose part is over keeps their status; the one on call is told all the same.
     """
     if event.role_answer:
         return
     event.role_answer = answer
     event.save(update_fields=["role_answer"])
     if answer == "me" and event.level >= 3:
-        participation = Participation.objects.get(code=event.subject)
+        participation = lock_person(Participation.objects.get(code=event.subject))
         if not participation.is_over():
             chat.hold_for_role_answer(event.conversation_id)
             progress.set_status(participation, Status.HELD)
@@ -77,16 +80,17 @@ def release(event: RiskEvent, *, by: object, note: str = "") -> None:
 
     Level 4 has ended and stays so.
     """
+    participation = Participation.objects.filter(code=event.subject).first()
+    participation = participation and lock_person(participation)
     fresh = RiskEvent.objects.select_for_update().get(pk=event.pk)
     if fresh.released_at:
         return
     fresh.released_at, fresh.released_by, fresh.note = timezone.now(), by, note
     fresh.save(update_fields=["released_at", "released_by", "note"])
-    participation = Participation.objects.filter(code=fresh.subject).first()
     holds = fresh.continued_at is None  # else the person has continued since, and may be held for something newer
     if participation and participation.status == Status.HELD and holds:
         timeouts.restart_timeout(participation)
-        progress.set_status(participation, Status.ACTIVE)
+        progress.set_status(participation, participation.status_under_way())
     if fresh.conversation_id and holds:
         chat.release(fresh.conversation_id)
     acknowledge(fresh, by=by)

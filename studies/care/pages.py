@@ -109,7 +109,8 @@ def release(request: HttpRequest, event: RiskEvent, text: str) -> str:
 @risk_act
 def end(request: HttpRequest, event: RiskEvent, text: str) -> str:
     reason = require_text(text, _("Please give the reason. The study was not ended."))
-    desk.end_kindly(event, by=request.user, reason=reason)
+    if not desk.end_kindly(event, by=request.user, reason=reason):
+        return _("The study was over for this person already. Nothing was changed.")
     return _("The study has ended for this person. Their page shows help, and that their time counts in full.")
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Sum
 from django.utils import timezone
 
 from dialogue.models import RiskEvent
@@ -152,15 +152,16 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self.newest: int | None = None
+        self.seen: dict[str, int | None] | None = None
         self.told_at = 0.0
 
     def look(self) -> None:
-        newest = RiskEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0
-        if newest != self.newest:
+        # The second line can raise the level of an event that is there already.
+        seen = RiskEvent.objects.aggregate(newest=Max("pk"), levels=Sum("level"))
+        if seen != self.seen:
             for study in Study.objects.filter(protocols__isnull=False).distinct():
                 apply_rules(study)
-            self.newest = newest
+            self.seen = seen
         elif time.monotonic() - self.told_at > TELL_AGAIN:
             self.told_at = time.monotonic()
             for study in Study.objects.filter(stopped_arms__officer_told_at=None).distinct():

@@ -21,6 +21,7 @@ from studies.data.holdings import HOLDINGS, Fate, Scope, scope_of, scope_of_impo
 from studies.interviews import attachments
 from studies.models import AdverseEvent, AuditEntry, Participation, Receipt, Study
 from studies.models.participation import Status
+from studies.participation.locking import lock_person
 from studies.payments.ledger import book_owed
 
 AT_ONCE = 500  # rows
@@ -126,7 +127,7 @@ def clear_write_ahead_log() -> None:
 
 @transaction.atomic
 def erase_rows(participation: Participation) -> RemovedRecords:
-    person = Participation.objects.select_for_update().get(pk=participation.pk)
+    person = lock_person(participation)
     book_owed(person.study)  # the rule needs what is erased now
     removed = RemovedRecords(remove_rows(scope_of(person)))
     cut_links(person)
@@ -169,7 +170,7 @@ def forget_unsigned(participation: Participation) -> None:
 
 @transaction.atomic
 def forget_rows(participation: Participation) -> RemovedRecords | None:
-    person = Participation.objects.select_for_update().get(pk=participation.pk)
+    person = lock_person(participation)
     if person.is_over() or person.consents.exists():
         return None
     RiskEvent.objects.filter(subject=person.code).update(conversation=None)  # it would go with its conversation

@@ -19,6 +19,7 @@ from dialogue.models.conversation import Status as ConversationStatus
 from studies.models import Arm, ArmRun, BoardAct, Participation, Study
 from studies.models.participation import AWAITED, Status, digest
 from studies.participation import enrolment, exclusions, progress, timeouts
+from studies.participation.locking import lock_person
 from studies.participation.time_spent import seconds_spent
 
 Kind = BoardAct.Kind
@@ -158,10 +159,6 @@ def end_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> l
     progress.set_status(fresh, Status.ENDED)
     record(person.study, Kind.PERSON_ENDED, by=by, reason=reason, participation=person)
     return told
-
-
-def lock_person(person: Participation) -> Participation:
-    return Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=person.pk)
 
 
 def open_conversations(person: Participation) -> list[int]:

@@ -14,6 +14,7 @@ from dialogue.providers.base import copy_settings
 from studies.design.plan import TOPIC_QUESTIONS
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import Arm, ArmRun, Participation
+from studies.participation.locking import lock_person
 from studies.participation.profile_text import profile_text
 from studies.participation.responses import answers_of
 from studies.setup.cards import give_card
@@ -122,6 +123,7 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
 @transaction.atomic
 def switch_language(participation: Participation, language: str) -> None:
     """Set the person's language, and with it that of the partner in a conversation that is not over."""
+    lock_person(participation)
     participation.language = language
     participation.save(update_fields=["language"])
     spec = participation.design()

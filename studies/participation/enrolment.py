@@ -158,12 +158,12 @@ def draw_order(participation: Participation) -> None:
     timeouts.time_out_absent(participation.study)
     warm_up(spec, participation.track)
     with transaction.atomic():
-        lock_person(participation)
+        lock_draws(participation)
         if not participation.order:
             take_place(participation)
 
 
-def lock_person(participation: Participation) -> None:
+def lock_draws(participation: Participation) -> None:
     """Lock the person and then the draws of their version, and see whether another tab has drawn meanwhile."""
     drawn = Participation.objects.select_for_update(of=("self",)).get(pk=participation.pk)
     if drawn.order:

@@ -12,6 +12,7 @@ from studies.design.plan import Step
 from studies.models import Participation, Receipt, Response
 from studies.models.participation import ALPHABET, Status
 from studies.participation import timeouts
+from studies.participation.locking import lock_person
 from studies.participation.step_kinds import KINDS, StoredData
 from studies.participation.time_spent import seconds_spent
 from studies.webhooks.events import announce_end
@@ -117,7 +118,7 @@ def decline(participation: Participation) -> None:
 @transaction.atomic
 def leave(participation: Participation) -> None:
     """Let the person leave and keep their data; an open conversation ends."""
-    fresh = Participation.objects.select_for_update().get(pk=participation.pk)
+    fresh = lock_person(participation)
     if fresh.is_over():
         return
     for run in fresh.runs.filter(conversation__isnull=False):

@@ -23,6 +23,7 @@ from dialogue.models.conversation import EndReason
 from studies.allocation.leases import absent_since
 from studies.models import Participation, Study
 from studies.models.participation import AWAITED, Status
+from studies.participation.locking import lock_people, lock_person
 from studies.participation.step_kinds import KINDS
 from studies.participation.time_spent import seconds_spent
 from studies.participation.unblinding import is_blinded
@@ -67,7 +68,7 @@ def waits_for_researchers(person: Participation) -> bool:
 @transaction.atomic
 def time_out(study: Study, due: list[int], now: datetime) -> None:
     """Time out the people whom one statement still finds absent, so that two calls at once end no one twice."""
-    list(Participation.objects.select_for_update().filter(pk__in=due).order_by("pk").values_list("pk"))  # no deadlock
+    lock_people(due)
     get_overdue(study, now).filter(pk__in=due).update(status=Status.TIMED_OUT, ended_at=now)
     for person in Participation.objects.filter(pk__in=due, status=Status.TIMED_OUT, ended_at=now):
         close_open_conversations(person)
@@ -111,7 +112,7 @@ def readmit(person: Participation) -> bool:
 
     A conversation with messages stays ended, because it may have been read, judged and exported since.
     """
-    fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=person.pk)
+    fresh = lock_person(person)
     if fresh.status != Status.TIMED_OUT or get_readmission_obstacle(fresh):
         return False
     fresh.status, fresh.ended_at, fresh.active_seconds = fresh.status_under_way(), None, 0

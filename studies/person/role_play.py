@@ -92,17 +92,18 @@ def leave_role(_person: Participation, run: ArmRun) -> HttpResponse:
 
 
 def stop_conversation(_person: Participation, run: ArmRun) -> HttpResponse:
-    with suppress(chat.ChatRefused):  # it has ended meanwhile
+    with suppress(chat.ChatRefused):  # it has ended meanwhile, or the team has paused the person
         chat.end(run.conversation_id, early=True)
     return redirect("study")
 
 
 def skip_role(person: Participation, run: ArmRun) -> HttpResponse:
     """End a conversation in which no reply has come yet, without its ratings; once one has come, stop it as usual."""
-    conversation = run.conversation
-    if conversation is not None and conversation.answered_turns() == 0:
-        progress.drop_ratings(person, run=run.position)
-    return stop_conversation(person, run)
+    with suppress(chat.ChatRefused):  # as above; then its ratings stay
+        chat.end(run.conversation_id, early=True)
+        if run.conversation is not None and run.conversation.answered_turns() == 0:
+            progress.drop_ratings(person, run=run.position)
+    return redirect("study")
 
 
 def say_unsafe(person: Participation, run: ArmRun) -> HttpResponse:

@@ -37,6 +37,15 @@ def test_fields_that_are_left_out_are_read_when_asked_for():
     assert turn.reply_original == "what the model said"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_no_conversation_is_locked_outside_a_transaction():
+    conversation = Conversation.objects.create()
+    with transaction.atomic():
+        assert lock_conversation(conversation.pk) == conversation
+    with pytest.raises(transaction.TransactionManagementError):
+        lock_conversation(conversation.pk)
+
+
 def test_locked_row_is_the_whole_conversation_or_none():
     one, other = conversation_with("a"), conversation_with()
     with transaction.atomic():

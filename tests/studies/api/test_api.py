@@ -1,19 +1,22 @@
 """/api/v1/: reading, for researchers alone; test_acts.py has the rest."""
 
+import asyncio
 import csv
 import io
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.test import AsyncClient, Client
 
 from studies.api import urls
-from studies.api.streams import csv_pieces
+from studies.api.streams import csv_pieces, stream_pieces
 from studies.connections.tokens import create_token
 from studies.data.exports.tables import RATINGS
 from tests import factories
@@ -143,8 +146,6 @@ def test_progress_counts_people_steps_and_arms(test, active, desk, study):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("query", "people"), [("", ["real"]), ("?include_tests=true", ["real", "test"])])
 async def test_ratings_are_streamed_as_an_export_writes_them(query, people):
-    from asgiref.sync import sync_to_async
-
     codes = await sync_to_async(rate_something)()
     ada = await User.objects.acreate(username="ada", is_staff=True, is_superuser=True)
     token = (await sync_to_async(create_token)(ada, name="script", scopes=["read", "export"]))[1]
@@ -209,3 +210,19 @@ def test_body_that_cannot_be_read_is_told_in_json(desk):
     response = desk.post("/api/v1/check/", b"--", content_type="multipart/form-data")
 
     assert (response.status_code, response.json()) == (400, {"detail": "The request cannot be read."})
+
+
+async def test_stream_leaves_the_thread_that_stores_messages_free():
+    ended = threading.Event()
+
+    def make_pieces():
+        assert ended.wait(30)
+        yield "made"
+
+    async def read_stream():
+        return [piece async for piece in stream_pieces(make_pieces())]
+
+    stream = asyncio.create_task(read_stream())
+    await asyncio.sleep(0)
+    await sync_to_async(ended.set)()  # in the thread of the database, which the piece must not occupy
+    assert await stream == ["made"]

@@ -9,8 +9,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError
+from django.http import HttpResponse
 from django.test import Client
+from django.urls import resolve
 
+from studies.access.log_lines import find_logged
 from studies.audit import recording
 from studies.audit.acting import Actor, act_as, actor_of_command
 from studies.audit.chain import check_chain
@@ -130,6 +133,19 @@ def test_an_act_that_changes_nothing_is_not_written_down(desk, study):
     set_paused(study, "amber", paused=True, by=User.objects.get(), reason="It hangs.")
     assert desk.post(f"{R}arms/amber/pause/", {"reason": "Again."}).status_code == 302
     assert entries() == []
+
+
+def test_a_refusal_that_changes_something_all_the_same_is_written_down(study, rf):
+    def answer() -> HttpResponse:
+        set_paused(study, "amber", paused=True, by=User.objects.create(username="ada"), reason="It hangs.")
+        return HttpResponse(status=422)
+
+    request = rf.post(f"{R}arms/amber/pause/")
+    request.audit_number = "1"
+    match = resolve(request.path)
+    logged, _apart = find_logged(match.view_name, "POST")
+    recording.record_write(request, match, logged, answer)
+    assert entries() == [("changed", "arm", "")]
 
 
 def test_neither_act_nor_entry_is_stored_without_the_other(desk, study, monkeypatch):

@@ -147,6 +147,22 @@ def test_watch_looks_when_there_is_something_new(study):
     assert len(mail.outbox) == 1
 
 
+def test_watch_looks_again_when_an_event_is_raised(study):
+    watch = stopping_rules.Watch()
+    first, second = conversations(study, "amber", 2)
+    event(first)
+    event(second)
+    raised = RiskEvent.objects.latest("pk")
+    RiskEvent.objects.filter(pk=raised.pk).update(level=2)
+    watch.look()
+    assert not StoppedArm.objects.exists()
+
+    RiskEvent.objects.filter(pk=raised.pk).update(level=3)  # as the second line does
+    watch.look()
+
+    assert StoppedArm.objects.count() == 1
+
+
 def test_officer_whom_no_server_reached_is_told_by_a_later_look(study, settings, monkeypatch):
     watch = stopping_rules.Watch()
     for run in conversations(study, "amber", 2):

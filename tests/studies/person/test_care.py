@@ -3,16 +3,17 @@
 import re
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
 from dialogue import chat
-from dialogue.models import RiskEvent, Turn
+from dialogue.models import Conversation, RiskEvent, Turn
 from studies.care import oncall
 from studies.care.acts import record_act
 from studies.design.safety_rules import RULES, SafetyRules
 from studies.models import Alarm, Participation, SafetyAct
-from studies.participation import counts
+from studies.participation import board_acts, counts
 from tests import factories
 from tests.answers import AFTER, MOOD
 from tests.people import Person
@@ -640,6 +641,18 @@ def test_role_can_be_skipped_before_a_reply_without_rating_it():
     person.client.post("/study/step-out/", {"act": "skip"})
     person.page()
     assert person.step.kind == "rating"
+
+
+def test_role_of_someone_whom_the_team_has_paused_is_not_skipped():
+    factories.study("cared")
+    person = Person("cared", track="counsellor")
+    person.go_to("chat", run=1)
+    person.page()
+    board_acts.pause_person(person.row, by=User.objects.create(username="ada"), reason="a break")
+    plan = Participation.objects.get(pk=person.row.pk).plan
+    person.client.post("/study/step-out/", {"act": "skip"})
+    assert Participation.objects.get(pk=person.row.pk).plan == plan
+    assert Conversation.objects.get().status == "open"
 
 
 def test_conversation_of_another_person_is_untouched():

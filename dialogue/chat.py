@@ -472,8 +472,7 @@ def pacing_of(conversation: Conversation) -> Pacing:
 
 @transaction.atomic
 def claim_due_reply(conversation_id: int, *, owner: str, single_process: bool) -> Assignment | None:
-    """Claim the reply that is due and that no one alive is fetching: after a restart, or from another process that
-    died.
+    """Claim a due reply whose fetching process has died: this one before a restart, or another.
 
     Where there is one process only, whoever owned it before is dead, so no one waits for a lease to run out.
     """

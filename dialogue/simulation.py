@@ -79,8 +79,8 @@ class Simulation:
     async def run(self) -> SimulatedDialogue:
         """Run the conversation to its end.
 
-        Raises ProviderError if a model cannot be reached; the conversation can continue later. Raises Lost if another
-        process took over the item.
+        Raises ProviderError if a model cannot be reached; the conversation can continue later. Raises LeaseLost if
+        another process took over the item.
         """
         known = await in_database(simulated_dialogue.load_dialogue, self.conversation)
         while not known.end_reason:

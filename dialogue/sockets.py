@@ -44,7 +44,7 @@ lines: dict[Hashable, list[OpenSocket]] = defaultdict(list)  # of this process, 
 
 
 def open_line(visitor: Hashable, socket: Socket, *, may_be_silent: bool = False) -> OpenSocket:
-    """Note a socket that was accepted, and close it when its time is over."""
+    """Register a socket that was accepted, and close it when its time is over."""
     line = OpenSocket(visitor, socket, may_be_silent=may_be_silent)
     lines[visitor].append(line)
     return line

@@ -236,7 +236,7 @@ class LeaseLost(Exception):
 
 @transaction.atomic
 def run_while_owned(owner: str, item: int, rule: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
-    """Run `rule`, which stores part of an item's outcome. Raises Lost where the item is no longer this owner's."""
+    """Run `rule`, which stores part of an item's outcome. Raises LeaseLost where the item is no longer this owner's."""
     if not lock_owned(owner, [item]):
         raise LeaseLost
     return rule(*args, **kwargs)

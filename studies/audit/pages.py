@@ -67,7 +67,7 @@ def filter_entries(entries: QuerySet[AuditEntry], request: HttpRequest) -> Query
 
 
 def read_day(request: HttpRequest, name: str) -> date | None:
-    """Return the day in the address; None for what is no day."""
+    """Return the day in the address; None if it is not a date."""
     try:
         return parse_date(request.GET.get(name, ""))
     except ValueError:  # such as the 30th of February

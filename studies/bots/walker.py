@@ -59,7 +59,7 @@ class Talk:
 
 @dataclass
 class Bot:
-    """A bot on its way. `walk` returns the completion code; it raises Stuck, naming the step.
+    """A bot on its way. `walk` returns the completion code; it raises BotStuck, naming the step.
 
     `stand_in` is asked, by the bot's code, where a page has nothing to answer: it returns whether it let the bot
     continue who had waited for a researcher.

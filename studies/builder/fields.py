@@ -298,7 +298,7 @@ def clean(posted: QueryDict, name: str) -> str:
 
 
 def order_like(before: Any, chosen: Sequence[str]) -> list[str]:
-    """Return what was ticked: what was there in its order, then what is new."""
+    """Return the ticked values: those that were there in their old order, then the new ones."""
     kept = [each for each in before if each in chosen] if isinstance(before, list) else []
     return [*kept, *(each for each in chosen if each not in kept)]
 

@@ -156,7 +156,7 @@ def forget_in_adverse_events(person: Participation) -> None:
 
 
 def forget_unsigned(participation: Participation) -> None:
-    """Delete what was given by one who leaves without having agreed to take part.
+    """Delete what was given by someone who leaves without having agreed to take part.
 
     What is left is counted: a code, a track, how far they came and when, and events of safety, which others acted on.
     """

@@ -55,7 +55,7 @@ def recording_consent(person: Participation) -> bool | None:
 
 
 def attach(interview: Interview, file: UploadedFile, *, agreed: bool, added_by: Any = None) -> Attachment:
-    """Store a file with its row. Raises Refused.
+    """Store a file with its row. Raises FileRefused.
 
     `agreed`: the researcher says that the person agreed to recording; it counts only if the consent form does not ask.
     """

@@ -44,7 +44,7 @@ class Material:
         return replace(self, turns=tuple(one for one in self.turns if one.number <= turn)) if turn else self
 
     def without(self, field: str) -> "Material":
-        """Return it as the judge is told it. Its Thinker is told everything."""
+        """Return the material without a field of the inner states that this judge may not see; its Thinker sees all."""
         states = self.states or {}
         if field in STATE_TEXTS:
             states = {turn: replace(state, **{field: ""}) for turn, state in states.items()}

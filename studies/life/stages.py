@@ -73,7 +73,10 @@ class ReasonNeeded(Exception):
 
 @transaction.atomic
 def move(study: Study, to: Stage, who: Actor, *, reason: str = "") -> bool:
-    """Take the study to another stage; return False if it is there already. Raise NoWay, NotReady, ReasonNeeded."""
+    """Take the study to another stage; return False if it is there already.
+
+    Raise StageUnreachable, NotReady or ReasonNeeded.
+    """
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     if fresh.stage == to:
         return False

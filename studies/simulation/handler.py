@@ -156,7 +156,7 @@ class SimulationHandler:
         return SimulationOutcome(material.run, ratings, turns, list(self.find_faults(talk, known)))
 
     def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
-        assert material.run.conversation_id is not None  # noqa: S101 - made by `opened`
+        assert material.run.conversation_id is not None  # noqa: S101 - made by `open_run`
         question = Question(
             purpose=Call.Purpose.SEEKER,
             messages=(),
@@ -272,7 +272,7 @@ class SimulationHandler:
         return rater
 
     def list_responses(self, one: SimulationOutcome) -> Iterator[GivenResponse]:
-        assert one.run.conversation is not None  # noqa: S101 - made by `opened`
+        assert one.run.conversation is not None  # noqa: S101 - made by `open_run`
         language = one.run.conversation.language
         standing = self.get_evaluator_text(language)
         for instrument, scores in one.ratings.items():

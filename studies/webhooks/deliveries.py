@@ -30,7 +30,7 @@ _thread: threading.Thread | None = None
 
 
 def send_in_background() -> None:
-    """Send what is due in a thread of its own, unless one is at it."""
+    """Send what is due in a thread of its own, unless one is sending already."""
     global _thread
     with _starting:
         if (_thread is None or not _thread.is_alive()) and get_due(timezone.now()).exists():

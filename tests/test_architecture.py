@@ -1,6 +1,7 @@
 """Who imports whom (docs/developers.md). Read from the source, so that an import inside a function counts too."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,7 @@ ROOMS = (
 )
 
 
+@cache
 def imports(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -21,6 +21,7 @@ from studies.design.serialisation import protocol_hash, spec_from_json, spec_to_
 from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, PromptSpec, StepSpec, StudySpec
 from studies.design.writing import dump_study
 from studies.instruments import loading
+from tests.amounts import choose
 
 FIXTURES = INSTRUMENTS.parent
 PROMPTS = FIXTURES / "prompts"
@@ -1047,13 +1048,13 @@ def test_judge_that_leaves_a_choice_out_is_the_same_as_one_that_says_no(tmp_path
 
 
 @given(spec=study_specs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=choose(usual=20, full=60), deadline=None)
 def test_dumped_study_is_read_back_as_the_same(study_folder: Path, spec: StudySpec) -> None:
     assert read(study_folder, dump_study(spec)) == spec
 
 
 @given(spec=study_specs())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=choose(usual=10, full=30), deadline=None)
 def test_study_survives_json(spec: StudySpec) -> None:
     assert spec_from_json(json.loads(json.dumps(spec_to_json(spec)))) == spec
 

@@ -233,7 +233,7 @@ def test_release_lets_the_person_continue_once_and_keeps_who_and_why(desk, study
 
     event.refresh_from_db()
     assert (event.released_by.username, event.note) == ("ada", "Called; safe at home.")
-    assert person_of(event).status == "active"
+    assert person_of(event).status == "applied"  # of someone who has signed no consent form
     assert event.conversation.turns.get(number=2).state == "waiting"
     assert acts(event) == [("released", "ada", "Called; safe at home.")]
 

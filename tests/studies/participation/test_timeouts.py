@@ -159,7 +159,7 @@ def test_the_days_count_anew_for_who_was_held_or_in_review(hearts, ada):
     held, reviewed = seen(hearts, 100, status="held"), seen(hearts, 100, status="in_review", plan=END)
     oncall.release(RiskEvent.objects.create(subject=held.code, level=3, source="message"), by=ada)
     progress.admit(reviewed)
-    assert (looked_at(held), looked_at(reviewed)) == ("active", "applied")
+    assert (looked_at(held), looked_at(reviewed)) == ("applied", "applied")  # as neither has signed a consent form
     Participation.objects.update(awaited_since=ago(31))
     assert (looked_at(held), looked_at(reviewed)) == ("timed_out", "timed_out")
 

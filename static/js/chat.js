@@ -96,11 +96,16 @@ const handlers = {
 function showState(state) {
   parts.connection.textContent = words[state];
   parts.connection.dataset.state = state;
-  if (state === "broken") tell(words.broke);
+  if (state === "broken") tellBroken();
   if (state === "connected") tell("");
   for (const bubble of parts.turns.querySelectorAll("[data-unsent]")) {
     stateOf(bubble).textContent = state === "connected" ? words.sending : words.kept;
   }
+}
+
+/** What is lost with the line: nothing that is stored, but a message that waits is only on this device. */
+function tellBroken() {
+  tell(socket.unsent.length ? words.pending : words.broke);
 }
 
 // Bubbles
@@ -142,6 +147,7 @@ function addUnsent(id, text) {
   const bubble = addOwn(id, text);
   bubble.dataset.unsent = "";
   stateOf(bubble).textContent = socket.isOpen ? words.sending : words.kept;
+  if (parts.connection.dataset.state === "broken") tellBroken();
   refresh();
 }
 
@@ -388,7 +394,7 @@ function ask(dialog, early) {
   dialog.onclose = () => {
     if (dialog.returnValue !== "end") return;
     ending = socket.end(early);
-    if (!ending) tell(words.broke);
+    if (!ending) tellBroken();
   };
 }
 
@@ -410,7 +416,7 @@ parts.text.addEventListener("keydown", (event) => {
   send();
 });
 parts.retry.addEventListener("click", () => {
-  if (!socket.retry()) return tell(words.broke);
+  if (!socket.retry()) return tellBroken();
   failed = false;
   refresh();
   parts.log.focus();

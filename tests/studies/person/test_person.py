@@ -195,7 +195,7 @@ def test_failed_quiz_opens_at_a_summary_of_the_wrong_questions_which_are_marked(
     assert html.index('id="error-summary"') < html.index('id="quiz"')
     assert html.count('id="error-summary"') == 1
     assert re.findall(r'item--wrong"\s+data-item="(\w+)"', html) == ["c1", "c5"]
-    assert html.count("“Stop the conversation” ends a chat at any turn.") == 1
+    assert html.count("“Stop early” ends a chat before the minimum") == 1
 
 
 def test_changed_answer_says_nothing_of_the_quiz_before_it_is_sent():

@@ -26,10 +26,12 @@ MOOD = "valence"  # the item of a feelings check that is compared before and aft
 
 GRAVE_SIGNS = CompiledQuery(
     RiskEvent,
-    lambda: RiskEvent.objects.select_related("conversation")
-    .filter(level__gte=3, subject="")
-    .exclude(source=Source.REPLY)
-    .order_by("-created_at", "-pk")[:1],
+    lambda: (
+        RiskEvent.objects.select_related("conversation")
+        .filter(level__gte=3, subject="")
+        .exclude(source=Source.REPLY)
+        .order_by("-created_at", "-pk")[:1]
+    ),
 )
 
 

@@ -23,9 +23,9 @@ def store_consent(person: Participation, text: Form, form: InstrumentForm, provi
 
 ASKING_AMENDMENTS = CompiledQuery(
     Amendment,
-    lambda: Amendment.objects.select_related("protocol")
-    .filter(asks_again=True, protocol__study=0)
-    .order_by("-number")[:1],
+    lambda: (
+        Amendment.objects.select_related("protocol").filter(asks_again=True, protocol__study=0).order_by("-number")[:1]
+    ),
 )
 
 

@@ -383,7 +383,7 @@ def test_help_needs_no_link_and_knows_countries(client):
 
 def test_help_lists_countries_in_the_order_of_the_language_and_the_study_s_own_first(client):
     def listed(page):
-        return re.findall(r'<option value="(\w\w)"', page.content.decode())
+        return re.findall(r'name="country"\s+value="(\w\w)"', page.content.decode())
 
     chinese = client.get("/help/", headers={"accept-language": "zh-hans"})
     assert listed(chinese) == ["IE", "AU", "CA", "US", "EU", "GB", "CN", "TW", "HK", "ZZ"]
@@ -396,7 +396,25 @@ def test_help_lists_countries_in_the_order_of_the_language_and_the_study_s_own_f
 )
 def test_help_names_the_country_whose_lines_it_shows(asked, shown, client):
     page = client.get("/help/", {"country": asked}).content.decode()
-    assert re.findall(r'value="(\w\w)"\s+selected', page) == [shown]
+    assert re.findall(r'value="(\w\w)"\s+aria-current', page) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("browser", "query", "shown"),
+    [
+        ("zh-CN,zh;q=0.9,en;q=0.8", "", "CN"),
+        ("zh-Hant-TW,zh;q=0.9", "", "TW"),
+        ("zh-Hans", "?study=US", "CN"),
+        ("zh-CN,en-US", "?study=HK", "HK"),
+        ("en-US,en;q=0.9", "", "US"),
+        ("en-AU", "?study=GB", "GB"),
+        ("en-NZ,en", "", "ZZ"),
+        ("en-US", "?country=IE", "IE"),
+    ],
+)
+def test_help_guesses_the_country_of_someone_unknown(browser, query, shown, client):
+    page = client.get(f"/help/{query}", headers={"accept-language": browser}).content.decode()
+    assert re.findall(r'value="(\w\w)"\s+aria-current', page) == [shown]
 
 
 def test_help_is_of_the_study_s_country_before_the_person_has_said_theirs(client):
@@ -404,11 +422,11 @@ def test_help_is_of_the_study_s_country_before_the_person_has_said_theirs(client
     _row, token = enrolment.invite(study, track="participant")
     for address in (f"/j/{token}/", "/open/british/"):
         link = re.search(r'class="help-link"\s+href="([^"]+)"', client.get(address).content.decode())
-        assert link[1] == "/help/?country=GB"
+        assert link[1] == "/help/?study=GB"
         assert 'href="tel:116123"' in client.get(link[1]).content.decode()
     person = Person("british")
     assert re.search(r'class="help-link"\s+href="/help/"', person.page().content.decode())
-    assert re.findall(r'value="(\w\w)"\s+selected', person.client.get("/help/").content.decode()) == ["GB"]
+    assert re.findall(r'value="(\w\w)"\s+aria-current', person.client.get("/help/").content.decode()) == ["GB"]
 
 
 @pytest.mark.parametrize(

@@ -413,7 +413,7 @@ parts.text.addEventListener("keydown", (event) => {
   const composing = event.isComposing || event.keyCode === 229; // an input method takes this Enter for itself
   if (event.key !== "Enter" || event.shiftKey || composing || !sendsWithEnter) return;
   event.preventDefault();
-  send();
+  parts.composer.requestSubmit(); // so that the role card makes way, as it does for the button
 });
 parts.retry.addEventListener("click", () => {
   if (!socket.retry()) return tellBroken();

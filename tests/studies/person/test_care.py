@@ -159,7 +159,7 @@ def test_not_safe_is_stored_alarms_again_and_says_what_to_do_now():
     assert (event().safe_answer, event().safe_answered_at is not None) == ("no", True)
     assert rounds() == before + 1
     assert acts() == [("answered", "no")]
-    assert "Stay with us for the next minutes" in page
+    assert "Please do not stay alone for the next few minutes." in page
     assert 'name="where"' not in page
     assert person.step.kind == "held"
 
@@ -280,7 +280,7 @@ def test_not_safe_after_continuing_shows_the_page_again():
     RiskEvent.objects.update(suspected=True)
     answer(person, "safe")
     page = answer(person, "no")
-    assert (person.step.kind, "Stay with us for the next minutes" in page) == ("chat", True)
+    assert (person.step.kind, "Please do not stay alone for the next few minutes." in page) == ("chat", True)
 
 
 def test_same_button_twice_answers_once_and_another_one_counts():

@@ -131,12 +131,15 @@ class TestScreening:
         person, _ = self.at_screening(suicidal_2w="yes")
         assert person.step.kind == "screened_out"
         assert person.row.status == Status.SCREENED_OUT
-        assert "988" in person.page().content.decode()
+        page = person.page().content.decode()
+        assert ("988" in page, "Please talk to someone." in page) == (True, True)
+        assert page.count("Thank you for telling us.") == 1
 
     def test_who_does_not_fit_is_thanked(self):
         person, _ = self.at_screening(age="17")
         assert person.step.kind == "screened_out"
         assert person.row.outcome["reasons"] == ["underage"]
+        assert "Thank you for your time" in person.page().content.decode()
 
     def test_who_would_rather_not_say_waits_for_a_person_and_goes_on(self):
         person, _ = self.at_screening(in_crisis="prefer_not")
@@ -373,6 +376,30 @@ def test_feeling_from_before_the_chat_is_asked_about_after_it():
     person.send(person.answers())
     assert "Sad" in person.page().content.decode()
     assert person.send(AFTER).status_code == 302
+
+
+def test_part_that_is_over_offers_no_pause_and_ends_no_study():
+    person = Person()
+    page = person.page().content.decode()
+    assert ("Pause and come back" in page, "The study ends for you." in page) == (True, True)
+    Participation.objects.update(status="completed")
+    page = person.page().content.decode()
+    assert ("Pause and come back" in page, "The study ends for you." in page) == (False, False)
+    assert "Shows people you can call." in page
+
+
+def test_stopping_early_says_what_comes_next():
+    person = Person()
+    person.go_to("chat", run=1)
+    page = person.page().content.decode()
+    early = page[page.index('data-part="ask-early"') :].partition("</dialog>")[0]
+    assert "Next you rate it." in early
+    person.row.refresh_from_db()
+    plan = [step for step in person.row.plan if step["kind"] != "rating"]
+    Participation.objects.update(plan=plan)
+    page = person.page().content.decode()
+    early = page[page.index('data-part="ask-early"') :].partition("</dialog>")[0]
+    assert "You continue with the next step of the study." in early
 
 
 def test_help_needs_no_link_and_knows_countries(client):

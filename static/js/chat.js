@@ -25,6 +25,7 @@ const replies = new Map(); // turn → its bubble
 let answered = Number(root.dataset.answered);
 let asked = 0; // the last turn of which the person's message is stored
 let failed = false;
+let isBroken = false; // the line broke, and is not back yet
 let over = false; // nothing more can be written here now
 
 const flags = parts.flag && new Flags({ shell: parts.flag, form: parts["flag-form"], words, post });
@@ -96,6 +97,7 @@ const handlers = {
 function showState(state) {
   parts.connection.textContent = words[state];
   parts.connection.dataset.state = state;
+  isBroken = state === "broken" || (isBroken && state === "connecting");
   if (state === "broken") tellBroken();
   if (state === "connected") tell("");
   for (const bubble of parts.turns.querySelectorAll("[data-unsent]")) {
@@ -147,7 +149,7 @@ function addUnsent(id, text) {
   const bubble = addOwn(id, text);
   bubble.dataset.unsent = "";
   stateOf(bubble).textContent = socket.isOpen ? words.sending : words.kept;
-  if (parts.connection.dataset.state === "broken") tellBroken();
+  if (isBroken) tellBroken();
   refresh();
 }
 

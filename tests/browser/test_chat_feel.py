@@ -462,7 +462,7 @@ def test_notice_of_a_broken_line_says_whether_a_message_waits(open_chat: Callabl
     chat = open_chat()
     notice = chat.page.locator('[data-part="notice"]')
     # The line does not come back
-    chat.page.evaluate("() => { window.WebSocket = class extends EventTarget { close() {} }; }")
+    chat.page.evaluate("() => { window.WebSocket = class extends EventTarget { static OPEN = 1; close() {} }; }")
     chat.page.evaluate("window.dispatchEvent(new Event('offline'))")
     expect(notice).to_contain_text("Your last message is saved.")
     chat.text.fill("We had a quarrel at work")

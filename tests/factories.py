@@ -192,7 +192,7 @@ def interviewed(participation: Participation, mode: str = "interviewer") -> Part
 def interview(participation: Participation, words: str = "Stock phrases.", **fields: Any) -> Interview:
     """Under way with this person, with a note, a passage of it, and a candidate dimension."""
     interviewed(participation)
-    fields = {"instrument": "interview_guide", "version": "1.0.3", **fields}
+    fields = {"instrument": "interview_guide", "version": "1.0.4", **fields}
     held = Interview.objects.create(participation=participation, **fields)
     note = held.notes.create(question="cs1", text=words)
     held.passages.create(source=f"note:{note.pk}", text=words, code="stock phrases")

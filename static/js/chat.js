@@ -25,6 +25,7 @@ const replies = new Map(); // turn → its bubble
 let answered = Number(root.dataset.answered);
 let asked = 0; // the last turn of which the person's message is stored
 let failed = false;
+let isBroken = false; // the line broke, and is not back yet
 let over = false; // nothing more can be written here now
 
 const flags = parts.flag && new Flags({ shell: parts.flag, form: parts["flag-form"], words, post });
@@ -96,11 +97,17 @@ const handlers = {
 function showState(state) {
   parts.connection.textContent = words[state];
   parts.connection.dataset.state = state;
-  if (state === "broken") tell(words.broke);
+  isBroken = state === "broken" || (isBroken && state === "connecting");
+  if (state === "broken") tellBroken();
   if (state === "connected") tell("");
   for (const bubble of parts.turns.querySelectorAll("[data-unsent]")) {
     stateOf(bubble).textContent = state === "connected" ? words.sending : words.kept;
   }
+}
+
+/** What is lost with the line: nothing that is stored, but a message that waits is only on this device. */
+function tellBroken() {
+  tell(socket.unsent.length ? words.pending : words.broke);
 }
 
 // Bubbles
@@ -142,6 +149,7 @@ function addUnsent(id, text) {
   const bubble = addOwn(id, text);
   bubble.dataset.unsent = "";
   stateOf(bubble).textContent = socket.isOpen ? words.sending : words.kept;
+  if (isBroken) tellBroken();
   refresh();
 }
 
@@ -388,7 +396,7 @@ function ask(dialog, early) {
   dialog.onclose = () => {
     if (dialog.returnValue !== "end") return;
     ending = socket.end(early);
-    if (!ending) tell(words.broke);
+    if (!ending) tellBroken();
   };
 }
 
@@ -407,10 +415,10 @@ parts.text.addEventListener("keydown", (event) => {
   const composing = event.isComposing || event.keyCode === 229; // an input method takes this Enter for itself
   if (event.key !== "Enter" || event.shiftKey || composing || !sendsWithEnter) return;
   event.preventDefault();
-  send();
+  parts.composer.requestSubmit(); // so that the role card makes way, as it does for the button
 });
 parts.retry.addEventListener("click", () => {
-  if (!socket.retry()) return tell(words.broke);
+  if (!socket.retry()) return tellBroken();
   failed = false;
   refresh();
   parts.log.focus();

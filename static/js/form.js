@@ -40,6 +40,16 @@ function showWhatIsDue(form) {
   }
 }
 
+/** How many of the questions that are due are answered, at the head of a long form. */
+function countAnswered(form) {
+  const line = form.querySelector("[data-answered-words]");
+  if (!line) return;
+  const due = [...form.querySelectorAll("[data-item]:not([data-hidden])")];
+  const done = due.filter(({ dataset: { item } }) => new FormData(form).getAll(item).some((answer) => answer.trim()));
+  line.textContent = line.dataset.answeredWords.replace("{done}", done.length).replace("{all}", due.length);
+  line.hidden = false;
+}
+
 /** Keeps what is answered and not sent yet: on the server, so that it is there on another device and gone from this one. */
 function keepDraft(form) {
   const state = form.querySelector("[data-draft-state]");
@@ -91,7 +101,11 @@ function measureSeconds(form) {
 for (const form of document.querySelectorAll("form[data-instrument]")) {
   sendOnce(form);
   showWhatIsDue(form);
-  form.addEventListener("change", () => showWhatIsDue(form));
+  countAnswered(form);
+  form.addEventListener("input", () => {
+    showWhatIsDue(form);
+    countAnswered(form);
+  });
   if (form.dataset.draft) keepDraft(form);
   if (form.dataset.timings !== undefined) measureSeconds(form);
 }

@@ -2,6 +2,8 @@
 // A refresh of the page itself would throw whoever is reading it, or has it read out, back to its start each time, and
 // lose what is typed. So only the parts that say how things stand are put in anew, and only where they say something new.
 
+import { tellLocalTimes } from "./moments.js";
+
 const EVERY = 20_000; // milliseconds
 const { waits } = document.querySelector("[data-waits]").dataset;
 const live = new Map([...document.querySelectorAll("[data-live]")].map((part) => [part, part.innerHTML]));
@@ -29,16 +31,4 @@ function renew(page) {
   }
 }
 
-/** The server knows the study's time zone, and only the browser knows the reader's. */
-function tellLocalTimes(part) {
-  for (const moment of part.querySelectorAll("time[data-moment]")) {
-    const date = new Date(moment.dateTime);
-    const isToday = date.toDateString() === new Date().toDateString();
-    const day = isToday ? {} : { month: "short", day: "numeric" };
-    const { lang } = document.documentElement;
-    moment.textContent = date.toLocaleString(lang, { ...day, hour: "2-digit", minute: "2-digit" });
-  }
-}
-
-tellLocalTimes(document);
 setTimeout(look, EVERY);

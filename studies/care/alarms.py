@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.utils import timezone
@@ -23,6 +24,7 @@ from studies.models import Alarm, Participation, SafetyAct, Study
 
 log = logging.getLogger(__name__)
 
+CONSOLE = "django.core.mail.backends.console.EmailBackend"  # without EMAIL_URL: mail is printed, and not sent
 QUICK_LAPS = 3  # so many times the whole order is climbed in the study's own time
 SLOW = timedelta(hours=1)  # and from then on no faster than this
 
@@ -197,17 +199,25 @@ def get_waiting_facts(event: RiskEvent) -> WaitingFacts:
     acknowledged = max((one.acknowledged_at for one in alarms if one.acknowledged_at), default=None)
     climb_at = max((one.climb_at for one in alarms if one.climb_at), default=None)
     late = alarms[-1].step > 1 or (climb_at is not None and climb_at <= timezone.now())
+    late = late or all(is_printed(alarm) for alarm in alarms)
     return WaitingFacts(get_reached_contacts(alarms), acknowledged, overdue=acknowledged is None and late)
 
 
 def get_reached_contacts(alarms: Sequence[Alarm]) -> tuple[ReachedContact, ...]:
-    """Return each step whose message a server has taken, with the time of the first one."""
+    """Return each step whose message a server has taken, with the time of the first one.
+
+    A mail that this server has only printed to its console has reached no one.
+    """
     first: dict[int, datetime] = {}
     for alarm in alarms:
-        if alarm.sent_at:
+        if alarm.sent_at and not is_printed(alarm):
             first[alarm.step] = min(alarm.sent_at, first.get(alarm.step, alarm.sent_at))
     beginning = _("the person on call"), _("the next person on call")
     return tuple(ReachedContact(beginning[step > 1], at) for step, at in sorted(first.items()))
+
+
+def is_printed(alarm: Alarm) -> bool:
+    return alarm.channel == Alarm.Channel.EMAIL and settings.EMAIL_BACKEND == CONSOLE
 
 
 def has_acknowledged_drill(study: Study, *, within_days: int = 30) -> bool:

@@ -45,6 +45,7 @@ class CarePage:
     is_held: bool = False
     goes_on: bool = False  # the person's part does, beside this page
     is_test: bool = False
+    is_demo: bool = False  # the demonstration, in which nobody is told
     asks_role: bool = False
     asks_role_again: bool = False
     words: str = ""  # that the question about the role is about
@@ -75,6 +76,7 @@ def get_care_page(person: Participation) -> CarePage:
         "is_held": person.status == Status.HELD,
         "goes_on": not person.is_over() and person.status != Status.HELD,
         "is_test": person.is_test,
+        "is_demo": person.study.is_demo(),
     }
     if event is None:
         return CarePage(number=0, facts=NOBODY_TOLD, **common)

@@ -4,11 +4,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from studies.care import rota, sending
-from studies.care.alarms import create_alarm, get_channels
+from studies.care.alarms import CONSOLE, create_alarm, get_channels
 from studies.care.sending import Outcome
 from studies.models import Alarm, Study
 
-CONSOLE = "django.core.mail.backends.console.EmailBackend"
 NO_MAIL = "EMAIL_URL is not set, so this server sends no mail"
 
 

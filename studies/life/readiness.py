@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Call
 from dialogue.safety.resources import list_version
-from studies.care.drills import CONSOLE
+from studies.care.alarms import CONSOLE
 from studies.care.opening_requirements import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
 from studies.care.rota import get_contacts
 from studies.design.spec import StudySpec

@@ -5,8 +5,10 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from studies.care.care_page import get_zone
 from studies.models import Participation
 from studies.my_data.contents import NAMED, Section, get_document, get_sections
 from studies.my_data.wording import PLAIN, describe, group_answers, group_messages
@@ -33,8 +35,9 @@ def my_data(request: HttpRequest, person: Participation) -> HttpResponse:
 @needs_person
 def read_my_data(request: HttpRequest, person: Participation) -> HttpResponse:
     """Show every record, to be read or printed."""
-    sections = [show(section) for section in get_sections(person) if section.kinds]
-    context = {**page_context(person), "sections": sections, "named": NAMED}
+    with timezone.override(get_zone(person)):
+        sections = [show(section) for section in get_sections(person) if section.kinds]
+    context = {**page_context(person), "sections": sections, "named": NAMED, "zone": get_zone(person)}
     return render(request, "studies/my_data/read.html", context)
 
 

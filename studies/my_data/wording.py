@@ -6,13 +6,16 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from dialogue.languages import CODES, get_language
 from dialogue.models import RiskEvent
+from studies.instruments.loading import InstrumentError, load
 from studies.models import LedgerEntry, Participation, Receipt
 from studies.my_data.contents import NAMES, Kind, Record
 from studies.participation.counts import status_label
+from studies.participation.language import instrument_language
 
 
 def name_language(code: str) -> str:
@@ -44,9 +47,9 @@ def describe_record(kind: str, record: Record) -> Iterator[tuple[str, str]]:
 
 
 def write_value(value: Any) -> str:
-    """Return a value as people read it. Moments are in UTC."""
+    """Return a value as people read it."""
     if isinstance(value, datetime):
-        return f"{date_format(timezone.localtime(value), 'DATETIME_FORMAT')} UTC"
+        return write_moment(value)
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, dict):
@@ -56,13 +59,30 @@ def write_value(value: Any) -> str:
     return str(value)
 
 
-def group_answers(kind: Kind) -> list[tuple[Record, list[Record]]]:
-    """Return answers form by form: the first answer, which says what form it was, and all of its answers."""
+def write_moment(value: datetime) -> str:
+    """Return a moment in the zone at hand, which it names; moments.js writes it in the reader's own."""
+    local = timezone.localtime(value)
+    words = f"{date_format(local, 'DATETIME_FORMAT')} ({local.tzname()})"
+    return format_html('<time datetime="{}" data-moment>{}</time>', value.isoformat(), words)
+
+
+def name_questionnaire(record: Record) -> str:
+    """Return the title of the questionnaire that an answer belongs to; its code where it is no longer here."""
+    try:
+        title = load(record["questionnaire"]).title
+    except (InstrumentError, KeyError, OSError):
+        return str(record["questionnaire"])
+    return title.get(instrument_language(), record["questionnaire"])
+
+
+def group_answers(kind: Kind) -> list[tuple[str, Record, list[Record]]]:
+    """Return answers form by form: the form's title, its first answer, which says when it was, and all of them."""
     found: dict[tuple[Any, ...], list[Record]] = {}
     for record in kind.records:
         place = tuple(record[name] for name in ("questionnaire", "moment", "turn", "conversation", "answered_at"))
         found.setdefault(place, []).append(record)
-    return [(records[0], records) for _place, records in sorted(found.items(), key=lambda pair: pair[0][-1])]
+    forms = [records for _place, records in sorted(found.items(), key=lambda pair: pair[0][-1])]
+    return [(name_questionnaire(records[0]), records[0], records) for records in forms]
 
 
 def group_messages(kind: Kind) -> list[tuple[int, list[Record]]]:

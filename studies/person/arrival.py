@@ -14,19 +14,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import translation
 from django.views.decorators.http import require_http_methods
 
+from dialogue.languages import Language, get_language
 from dialogue.safety.resources import resources_for
 from studies.care.opening_requirements import lacks_drill, may_not_start
 from studies.design.spec import StudySpec
 from studies.models import Participation, Study
 from studies.participation import enrolment, timeouts
-from studies.participation.language import CODES, remember_language
+from studies.participation.language import CODES, instrument_language, remember_language
 from studies.payments.payees import PARAMETER, remember_payee
 from studies.payments.sealing import ContactKeyError
-from studies.person.study import page_of_full_study, page_of_shut_study, study_context
+from studies.person.study import LINK_COOKIE, page_of_full_study, page_of_shut_study, study_context
 
 log = logging.getLogger(__name__)
 
-LINK_COOKIE = "emostudy_link"
 BROWSER_COOKIE = "emostudy_browser"  # tells one browser from another in studies whose links work in one alone
 YEAR = 365 * 24 * 3600  # seconds
 TRACKS = (Participation.Track.PARTICIPANT, Participation.Track.COUNSELLOR)
@@ -39,6 +39,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     person = enrolment.person_by_token(token)
     if person is None:
         raise Http404
+    choose_language(request, person.design())
     if may_not_start(person):
         return not_yet_page(request, person.study)
     if request.method == "POST":
@@ -59,7 +60,11 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
     design = person.design()
-    language = person.language or (design.languages[0] if len(design.languages) == 1 else "")
+    language = (
+        asked_language(request, design)
+        or person.language
+        or (design.languages[0] if len(design.languages) == 1 else "")
+    )
     with translation.override(CODES.get(language, translation.get_language())):
         if not person.has_started() and not enrolment.admits_new_people(person.study, is_test=person.is_test):
             return page_of_shut_study(request, person.study)
@@ -70,6 +75,7 @@ def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
             "continues": bound == person or person.has_started(),
             "is_over": person.is_over(),
             "takes_over": bound not in (None, person),
+            "other_languages": get_other_languages(request, design),
             **study_context(design),
         }
         return render(request, "studies/start.html", context)
@@ -88,6 +94,7 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     if track not in TRACKS:
         raise Http404
     token = request.COOKIES.get(LINK_COOKIE, "")
+    choose_language(request, study.current().spec())
     known = person_on_device(study, track, token)
     wants_new = known is None or (request.method == "POST" and request.POST.get("act") != "continue")
     if not study.is_open() and (wants_new or not known.has_started()):
@@ -98,16 +105,42 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
         return page_of_full_study(request, study)
     if request.method != "POST":
         link = request.build_absolute_uri(f"/j/{token}/") if known else ""
-        context = {"track": track, "link": link, **study_context(study.current().spec())}
+        spec = study.current().spec()
+        switch = {"other_languages": get_other_languages(request, spec)}
+        context = {"track": track, "link": link, **switch, **study_context(spec)}
         return render(request, "studies/open.html", context)
     if not wants_new:
         return come_in(request, known)
     person, token = enrolment.invite(study, track=track)
     take_payee(person, request.GET.get(PARAMETER, ""))
     response = come_in(request, person, then=request.get_full_path())
-    # On the person's own device only: the server keeps no more than a hash of it.
-    set_cookie(response, LINK_COOKIE, token, path="/open/", seconds=settings.SESSION_COOKIE_AGE)
+    # On the person's own device only: the server keeps no more than a hash of it. The page for a pause shows it too.
+    set_cookie(response, LINK_COOKIE, token, path="/", seconds=settings.SESSION_COOKIE_AGE)
     return response
+
+
+def asked_language(request: HttpRequest, spec: StudySpec) -> str:
+    """Return the language that the address asks for, if the study has it."""
+    asked = request.GET.get("language", "")
+    return asked if asked in spec.languages else ""
+
+
+def choose_language(request: HttpRequest, spec: StudySpec) -> None:
+    """Show the page in the language that the address asks for; it is kept once the button is pressed."""
+    if asked := asked_language(request, spec):
+        translation.activate(CODES[asked])
+
+
+def get_other_languages(request: HttpRequest, spec: StudySpec) -> list[tuple[Language, str]]:
+    """Return each other language of the study, with the address that shows this page in it."""
+    now = instrument_language()
+    found = []
+    for code in spec.languages:
+        query = request.GET.copy()
+        query["language"] = code
+        if code != now:
+            found.append((get_language(code), f"?{query.urlencode()}"))
+    return found
 
 
 def take_payee(person: Participation, prolific_id: str) -> None:
@@ -162,5 +195,5 @@ def bind_browser(request: HttpRequest, person: Participation) -> None:
     if enrolment.person_in_session(request.session) != person:
         rotate_token(request)  # a form that is still open in another tab is the other person's
     enrolment.bind_session(request.session, person)
-    if person.language:
-        remember_language(request, person.language)
+    if language := asked_language(request, person.design()) or person.language:
+        remember_language(request, language)

@@ -1,5 +1,6 @@
 """Pages for faults on our side. They never query the database, because it may be the cause."""
 
+import re
 import sys
 from typing import Any
 
@@ -19,6 +20,8 @@ from studies.participation.language import CODES, LANGUAGE_COOKIE, instrument_la
 HELP, HEALTH = "/help/", "/healthz"
 API = "/api/"  # where programs ask, which read JSON
 AWAY = (OperationalError, InterfaceError)
+CHINESE = ("CN", "TW", "HK")  # where pages in Chinese are read, the likeliest first
+REGION = re.compile(r"\b[a-z]{2,3}-(?:[a-z]{4}-)?([a-z]{2})\b", re.IGNORECASE)  # of "zh-CN" or "zh-Hant-TW"
 NOT_AGAIN = ("password",)  # fields that must not be shown in a page again
 
 
@@ -73,7 +76,9 @@ def page_without_database(request: HttpRequest) -> HttpResponse:
     chosen = CODES.get(request.COOKIES.get(LANGUAGE_COOKIE, "")) or translation.get_language_from_request(request)
     with translation.override(chosen):
         if request.path == HELP:
-            return HttpResponse(render_to_string("studies/help.html", help_lines(request.GET.get("country", ""))))
+            return HttpResponse(
+                render_to_string("studies/help.html", help_lines(request.GET.get("country") or guess_country(request)))
+            )
         lines = [
             {"names": names, "resources": resources_for(code)}
             for code, names in sorted(countries(), key=lambda country: country[0] == "ZZ")
@@ -93,6 +98,20 @@ def form_of(request: HttpRequest) -> dict[str, Any]:
     """Return the address and the fields of a form, to send it again."""
     kept = [] if request.method != "POST" else [(n, value) for n, values in request.POST.lists() for value in values]
     return {"again": request.path, "kept": [(n, value) for n, value in kept if n not in NOT_AGAIN]}
+
+
+def guess_country(request: HttpRequest) -> str:
+    """Return the country whose lines to show first to someone unknown; "" where nothing tells.
+
+    `study` in the address is the country of the study that they came from. It counts unless the page is in Chinese and
+    that country is not: then, and without a study, the regions of the browser's languages count.
+    """
+    study, is_chinese = request.GET.get("study", ""), instrument_language() == "zh"
+    if study and (study in CHINESE or not is_chinese):
+        return study
+    regions = [match.upper() for match in REGION.findall(request.headers.get("accept-language", ""))]
+    known = {code for code, _names in countries()} & (set(CHINESE) if is_chinese else set(regions))
+    return next((region for region in regions if region in known), CHINESE[0] if is_chinese else "")
 
 
 def help_lines(country: str, *, first: str = "") -> dict[str, Any]:

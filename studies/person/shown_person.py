@@ -14,6 +14,7 @@ class ShownPerson:
     status: str
     outcome: str  # of the screening
     has_started: bool
+    is_over: bool
     is_forgotten: bool  # left, and nothing of theirs was kept
 
 
@@ -24,6 +25,7 @@ def show_person(person: Participation) -> ShownPerson:
         status=person.status,
         outcome=person.outcome.get("kind", ""),
         has_started=bool(person.plan),
+        is_over=person.is_over(),
         is_forgotten=is_forgotten(person),
     )
 

@@ -29,7 +29,7 @@ from studies.participation.responses import store_reply_rating
 from studies.participation.step_kinds import KINDS, Page, Visit
 from studies.participation.submissions import NeedsCorrection, accept_once, keep_draft, place_in
 from studies.person import stops
-from studies.person.broken import help_lines
+from studies.person.broken import guess_country, help_lines
 from studies.person.outline import outline
 from studies.person.shown_person import hide_models, show_person
 
@@ -52,6 +52,7 @@ def needs_person(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     return wrapper
 
 
+LINK_COOKIE = "emostudy_link"  # what the open door left on this device
 NOT_OPEN = {Stage.REHEARSAL: "not_yet", Stage.PAUSED: "paused"}
 
 
@@ -212,7 +213,7 @@ def back(request: HttpRequest) -> HttpResponse:
 def help_page(request: HttpRequest) -> HttpResponse:
     """Show help by country, without script, sign-in or model."""
     person = participation_for(request)
-    country = request.GET.get("country") or country_of(person)
+    country = request.GET.get("country") or country_of(person) or guess_country(request)
     own = person.design().country if person else ""
     return render(request, "studies/help.html", {**help_lines(country, first=own), **page_context(person)})
 
@@ -238,8 +239,16 @@ def pause(request: HttpRequest, person: Participation) -> HttpResponse:
         "step": progress.current_step(person) if person.plan else None,
         "gone_after_days": person.design().gone_after_days if person.status in AWAITED else None,
         "resources": resources_for(country_of(person)),
+        "link": get_own_link(request, person),
     }
     return render(request, "studies/pause.html", context)
+
+
+def get_own_link(request: HttpRequest, person: Participation) -> str:
+    """Return the person's personal link where this device has it; the server itself keeps no more than a hash."""
+    token = request.COOKIES.get(LINK_COOKIE, "")
+    is_theirs = bool(token) and enrolment.person_by_token(token) == person
+    return request.build_absolute_uri(f"/j/{token}/") if is_theirs else ""
 
 
 @require_http_methods(["GET", "POST"])

@@ -139,6 +139,7 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "partner": visit.step.run,
         "opening": conversation.opening,
         "answered": conversation.answered_turns() if conversation.started_at else 0,
+        "is_rated_next": is_rated_next(visit),
         "min_turns": conversation.min_turns,
         "max_turns": conversation.max_turns,
         "role_play": conversation.role_play,
@@ -152,6 +153,13 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "needs_help": needs_help(visit.participation, conversation),
         "resources": lines_for(visit.participation.country or visit.spec.country, level=2, category="self"),
     }
+
+
+def is_rated_next(visit: Visit) -> bool:
+    """Return whether a rating of the conversation is the next step after it."""
+    steps = visit.participation.steps()
+    position = visit.participation.position + 1
+    return position < len(steps) and (steps[position].kind, steps[position].run) == ("rating", visit.step.run)
 
 
 def flag_context(run: ArmRun, language: str) -> dict[str, object]:

@@ -213,6 +213,15 @@ def test_question_about_the_role_quotes_the_words(open_chat: Callable[..., Chat]
     expect(bar.locator("blockquote")).to_have_text("I wish I were dead")
 
 
+def test_role_card_makes_way_for_who_sends_with_enter(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat("role-play", viewport={"width": 320, "height": 568})
+    card = chat.page.locator("[data-role-card]")
+    expect(card).to_be_visible()
+    chat.text.fill("We had a quarrel at work")
+    chat.text.press("Enter")
+    expect(card).to_be_hidden()
+
+
 @pytest.mark.parametrize(("settings", "covers"), [(PHONE, True), (DESKTOP, False)], ids=["phone", "desktop"])
 def test_role_card_makes_way_for_the_reply(
     open_chat: Callable[..., Chat], settings: dict[str, Any], covers: bool
@@ -434,6 +443,43 @@ def test_card_with_help_has_all_ways(open_chat: Callable[..., Chat], settings: d
         expect(card.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
     expect(card.get_by_role("link", name="Pause")).to_be_in_viewport(ratio=1)
     expect(card.locator('a[href="tel:988"]')).to_be_in_viewport(ratio=1)
+
+
+def test_card_with_help_folds_all_but_the_first_two_lines(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**PHONE)
+    chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
+    chat.line.push(chat_frames.Help, turn=1, level=2)
+    card = chat.page.locator('[data-part="help"]')
+    for number in ("988", "911"):
+        expect(card.locator(f'a[href="tel:{number}"]')).to_be_in_viewport(ratio=1)
+    other = card.locator('a[href="tel:1-800-799-7233"]')
+    expect(other).to_be_hidden()
+    card.locator("summary").click()
+    expect(other).to_be_visible()
+
+
+def test_notice_of_a_broken_line_says_whether_a_message_waits(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat()
+    notice = chat.page.locator('[data-part="notice"]')
+    # The line does not come back
+    chat.page.evaluate("() => { window.WebSocket = class extends EventTarget { static OPEN = 1; close() {} }; }")
+    chat.page.evaluate("window.dispatchEvent(new Event('offline'))")
+    expect(notice).to_contain_text("Your last message is saved.")
+    chat.text.fill("We had a quarrel at work")
+    chat.page.locator('[data-part="send"]').click()
+    expect(notice).to_contain_text("Your message is still on this device: please keep this page open.")
+
+
+def test_menu_keeps_the_unsafe_button_apart_and_says_what_follows(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**PHONE)
+    chat.page.locator(".chat-more summary").click()
+    menu = chat.page.locator(".chat-more__list")
+    expect(menu).to_contain_text("The study ends for you.")
+    button, language = menu.locator(".unsafe__button").bounding_box(), menu.locator(".language-switch").bounding_box()
+    assert button
+    assert language
+    assert language["y"] - (button["y"] + button["height"]) >= 24
+    assert (menu.bounding_box() or {})["x"] >= 0
 
 
 def test_menu_closes_by_escape_and_by_what_is_done_elsewhere(open_chat: Callable[..., Chat]) -> None:

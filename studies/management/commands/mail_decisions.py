@@ -4,7 +4,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from studies.care.drills import CONSOLE, NO_MAIL
+from studies.care.alarms import CONSOLE
+from studies.care.drills import NO_MAIL
 from studies.design.spec import StudySpec
 from studies.management.command import Command as Base
 from studies.selection.mails import MAILED, WAITING, AddressesRefused, Mail, read_mails, send_mails

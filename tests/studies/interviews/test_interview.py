@@ -126,7 +126,7 @@ def test_sections_come_one_at_a_time_and_all_is_stored_as_one_response(study):
         assert write(person, number, **{item: f"My {item}." for item in items}).status_code == 302
     assert written(person) == {item: f"My {item}." for item in EVERY}
     response = Response.objects.get(instrument="interview_guide")
-    assert (response.version, response.moment, response.is_rating, response.run) == ("1.0.3", "", False, None)
+    assert (response.version, response.moment, response.is_rating, response.run) == ("1.0.4", "", False, None)
     interview = Interview.objects.get()
     assert (interview.interviewer, interview.ended_at is not None) == (None, True)
     person.page()
@@ -478,7 +478,7 @@ def begun(study, box=True):
         boxes = {"adult": True} | ({"record_interview": box} if box != "absent" else {})
         Consent.objects.create(participation=person.row, instrument="c", version="1", text_hash="", language="en",
                                boxes=boxes)  # fmt: skip
-    Interview.objects.create(participation=person.row, instrument="interview_guide", version="1.0.3")
+    Interview.objects.create(participation=person.row, instrument="interview_guide", version="1.0.4")
     return person
 
 

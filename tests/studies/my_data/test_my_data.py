@@ -1,6 +1,7 @@
 """A person reads and downloads what is stored of them, stops, deletes while the consent form allows, has a receipt."""
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -109,6 +110,12 @@ def test_page_to_read_has_the_words_and_answers_in_words(study):
 
     for words in (MINE, "How many were there?", "lamp lighter", "it listened"):
         assert words in page
+    heads = [
+        " ".join(re.sub(r"<[^>]+>", "", head).split()) for head in re.findall(r"<summary>(.*?)</summary>", page, re.S)
+    ]
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d \(UTC\)"
+    assert any(re.fullmatch(rf"About you · 1 answer · {moment}", head) for head in heads), heads
+    assert "&lt;time" not in page
 
 
 def test_file_has_everything_that_the_person_gave(study):

@@ -167,6 +167,39 @@ def test_start_page_speaks_the_language_of_the_browser(language, words, link):
         assert all(word in page for word in words)
 
 
+def test_start_pages_offer_the_other_language_and_keep_the_choice(link):
+    for path in (link, f"{DOOR}?track=counsellor"):
+        client = browser(**{"accept-language": "en"})
+        other = re.search(r'<a[^>]+href="([^"]+)"[^>]+lang="zh-Hans"', client.get(path).content.decode())[1]
+        chosen = path.partition("?")[0] + other.replace("&amp;", "&")
+        assert "开始" in client.get(chosen).content.decode()
+        assert ("track=counsellor" in chosen) == ("track" in path)
+        press(client, chosen)
+        assert '<html lang="zh-Hans">' in client.get("/study/").content.decode()
+
+
+def test_page_for_a_pause_shows_the_link_that_this_device_has(hearts):
+    client, address = Client(), re.compile(r'id="own-link"[^>]+value="([^"]*/j/[^"]+)"')
+    client.post(DOOR)
+    shown = address.search(client.get("/pause/").content.decode())[1]
+    assert enrolment.person_by_token(shown.rstrip("/").rpartition("/")[2]) == enrolment.person_in_session(
+        client.session
+    )
+
+    elsewhere = Client()
+    elsewhere.post(shown.partition("testserver")[2])
+    page = elsewhere.get("/pause/").content.decode()
+    assert address.search(page) is None
+    assert "This page cannot show it" in page
+
+
+def test_page_for_a_pause_shows_no_link_of_someone_else(hearts, link):
+    client = Client()
+    client.post(DOOR)
+    client.post(link)
+    assert "own-link" not in client.get("/pause/").content.decode()
+
+
 def test_link_speaks_the_persons_own_language(hearts):
     person = Person("hearts", language="zh")
     person.go_to("consent")

@@ -11,6 +11,7 @@ from dialogue import chat
 from dialogue.models import Conversation, RiskEvent, Turn
 from studies.care import oncall
 from studies.care.acts import record_act
+from studies.care.alarms import CONSOLE
 from studies.design.safety_rules import RULES, SafetyRules
 from studies.models import Alarm, Participation, SafetyAct
 from studies.participation import board_acts, counts
@@ -115,6 +116,31 @@ def test_page_says_so_when_nobody_has_answered_in_time():
     assert "We have not had an answer from our team yet" in look(person)
 
 
+def test_page_does_not_count_mail_that_the_server_only_prints(settings):
+    settings.EMAIL_BACKEND = CONSOLE
+    person = someone(oncall=({"name": "Ada Lovelace", "email": "ada@example.org"},))
+    person.say(GRAVE)
+    Alarm.objects.update(sent_at=timezone.now())
+    page = look(person)
+    assert ("We have not reached anyone" in page, "We have told" in page) == (True, False)
+
+
+def test_demonstration_says_that_nobody_has_been_told_and_promises_no_one():
+    factories.study("demo")
+    person = Person()
+    person.go_to("chat", run=1)
+    person.page()
+    person.say(GRAVE)
+    Alarm.objects.update(sent_at=timezone.now())
+    held, hard, safe = look(person), answer(person, "hard"), answer(person, "safe")
+    pause = person.client.get("/study/pause/").content.decode()
+    for page in (held, hard, safe):
+        assert "This is a demonstration: nobody has been told. Please call one of the lines above." in page
+    promises = ("We have told", "is informed", "from the team", "research team reads", "research team decides")
+    assert [one for one in (*promises, "the team writes") for page in (held, hard, safe, pause) if one in page] == []
+    assert "in the demonstration nobody decides" in held.lower()
+
+
 def test_letter_of_the_team_stands_on_the_page():
     person = someone()
     person.say(GRAVE)
@@ -134,7 +160,7 @@ def test_not_safe_is_stored_alarms_again_and_says_what_to_do_now():
     assert (event().safe_answer, event().safe_answered_at is not None) == ("no", True)
     assert rounds() == before + 1
     assert acts() == [("answered", "no")]
-    assert "Stay with us for the next minutes" in page
+    assert "Please do not stay alone for the next few minutes." in page
     assert 'name="where"' not in page
     assert person.step.kind == "held"
 
@@ -255,7 +281,7 @@ def test_not_safe_after_continuing_shows_the_page_again():
     RiskEvent.objects.update(suspected=True)
     answer(person, "safe")
     page = answer(person, "no")
-    assert (person.step.kind, "Stay with us for the next minutes" in page) == ("chat", True)
+    assert (person.step.kind, "Please do not stay alone for the next few minutes." in page) == ("chat", True)
 
 
 def test_same_button_twice_answers_once_and_another_one_counts():

@@ -131,12 +131,15 @@ class TestScreening:
         person, _ = self.at_screening(suicidal_2w="yes")
         assert person.step.kind == "screened_out"
         assert person.row.status == Status.SCREENED_OUT
-        assert "988" in person.page().content.decode()
+        page = person.page().content.decode()
+        assert ("988" in page, "Please talk to someone." in page) == (True, True)
+        assert page.count("Thank you for telling us.") == 1
 
     def test_who_does_not_fit_is_thanked(self):
         person, _ = self.at_screening(age="17")
         assert person.step.kind == "screened_out"
         assert person.row.outcome["reasons"] == ["underage"]
+        assert "Thank you for your time" in person.page().content.decode()
 
     def test_who_would_rather_not_say_waits_for_a_person_and_goes_on(self):
         person, _ = self.at_screening(in_crisis="prefer_not")
@@ -195,7 +198,7 @@ def test_failed_quiz_opens_at_a_summary_of_the_wrong_questions_which_are_marked(
     assert html.index('id="error-summary"') < html.index('id="quiz"')
     assert html.count('id="error-summary"') == 1
     assert re.findall(r'item--wrong"\s+data-item="(\w+)"', html) == ["c1", "c5"]
-    assert html.count("“Stop the conversation” ends a chat at any turn.") == 1
+    assert html.count("“Stop early” ends a chat before the minimum") == 1
 
 
 def test_changed_answer_says_nothing_of_the_quiz_before_it_is_sent():
@@ -375,6 +378,30 @@ def test_feeling_from_before_the_chat_is_asked_about_after_it():
     assert person.send(AFTER).status_code == 302
 
 
+def test_part_that_is_over_offers_no_pause_and_ends_no_study():
+    person = Person()
+    page = person.page().content.decode()
+    assert ("Pause and come back" in page, "The study ends for you." in page) == (True, True)
+    Participation.objects.update(status="completed")
+    page = person.page().content.decode()
+    assert ("Pause and come back" in page, "The study ends for you." in page) == (False, False)
+    assert "Shows people you can call." in page
+
+
+def test_stopping_early_says_what_comes_next():
+    person = Person()
+    person.go_to("chat", run=1)
+    page = person.page().content.decode()
+    early = page[page.index('data-part="ask-early"') :].partition("</dialog>")[0]
+    assert "Next you rate it." in early
+    person.row.refresh_from_db()
+    plan = [step for step in person.row.plan if step["kind"] != "rating"]
+    Participation.objects.update(plan=plan)
+    page = person.page().content.decode()
+    early = page[page.index('data-part="ask-early"') :].partition("</dialog>")[0]
+    assert "You continue with the next step of the study." in early
+
+
 def test_help_needs_no_link_and_knows_countries(client):
     assert "988" in client.get("/help/?country=US").content.decode()
     assert "12356" in client.get("/help/?country=CN").content.decode()
@@ -383,7 +410,7 @@ def test_help_needs_no_link_and_knows_countries(client):
 
 def test_help_lists_countries_in_the_order_of_the_language_and_the_study_s_own_first(client):
     def listed(page):
-        return re.findall(r'<option value="(\w\w)"', page.content.decode())
+        return re.findall(r'name="country"\s+value="(\w\w)"', page.content.decode())
 
     chinese = client.get("/help/", headers={"accept-language": "zh-hans"})
     assert listed(chinese) == ["IE", "AU", "CA", "US", "EU", "GB", "CN", "TW", "HK", "ZZ"]
@@ -396,7 +423,25 @@ def test_help_lists_countries_in_the_order_of_the_language_and_the_study_s_own_f
 )
 def test_help_names_the_country_whose_lines_it_shows(asked, shown, client):
     page = client.get("/help/", {"country": asked}).content.decode()
-    assert re.findall(r'value="(\w\w)"\s+selected', page) == [shown]
+    assert re.findall(r'value="(\w\w)"\s+aria-current', page) == [shown]
+
+
+@pytest.mark.parametrize(
+    ("browser", "query", "shown"),
+    [
+        ("zh-CN,zh;q=0.9,en;q=0.8", "", "CN"),
+        ("zh-Hant-TW,zh;q=0.9", "", "TW"),
+        ("zh-Hans", "?study=US", "CN"),
+        ("zh-CN,en-US", "?study=HK", "HK"),
+        ("en-US,en;q=0.9", "", "US"),
+        ("en-AU", "?study=GB", "GB"),
+        ("en-NZ,en", "", "ZZ"),
+        ("en-US", "?country=IE", "IE"),
+    ],
+)
+def test_help_guesses_the_country_of_someone_unknown(browser, query, shown, client):
+    page = client.get(f"/help/{query}", headers={"accept-language": browser}).content.decode()
+    assert re.findall(r'value="(\w\w)"\s+aria-current', page) == [shown]
 
 
 def test_help_is_of_the_study_s_country_before_the_person_has_said_theirs(client):
@@ -404,11 +449,11 @@ def test_help_is_of_the_study_s_country_before_the_person_has_said_theirs(client
     _row, token = enrolment.invite(study, track="participant")
     for address in (f"/j/{token}/", "/open/british/"):
         link = re.search(r'class="help-link"\s+href="([^"]+)"', client.get(address).content.decode())
-        assert link[1] == "/help/?country=GB"
+        assert link[1] == "/help/?study=GB"
         assert 'href="tel:116123"' in client.get(link[1]).content.decode()
     person = Person("british")
     assert re.search(r'class="help-link"\s+href="/help/"', person.page().content.decode())
-    assert re.findall(r'value="(\w\w)"\s+selected', person.client.get("/help/").content.decode()) == ["GB"]
+    assert re.findall(r'value="(\w\w)"\s+aria-current', person.client.get("/help/").content.decode()) == ["GB"]
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,7 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
     "The rule that does it writes it down itself, whoever calls it.": (
         *("research-erase", "research-test-data", "research-anonymise", "research-draft-load", "api-studies"),
     ),
+    "It shows only links that the same person made minutes ago, which is written down.": ("research-links",),
     "A draft is no one's design before it is loaded.": (
         *("research-draft", "research-draft-undo", "research-draft-remove", "research-draft-file"),
         *("research-draft-text", "research-draft-beside", "research-draft-try", "research-draft-preview"),

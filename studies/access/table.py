@@ -268,6 +268,7 @@ ROUTES: Mapping[str, Need] = {
     "research-pause-arm": Act.OPEN_CLOSE,
     "research-resume-arm": Act.OPEN_CLOSE,
     "research-invite": Act.MANAGE_PEOPLE,
+    "research-links": Act.MANAGE_PEOPLE,
     "research-confirm": Act.RUN_PAID_WORK,
     # People
     "research-people": Act.VIEW_PEOPLE,

@@ -94,6 +94,7 @@ ROUTE_LINES: Mapping[str, RouteLine] = {
     "research-correct-payment": acts(Thing.PAYMENT),
     "research-payees": acts(Thing.PAYMENT),
     "research-undo-payment": acts(Thing.PAYMENT),
+    "research-undo-booking": acts(Thing.PAYMENT),
     "research-payments-file": exports(Thing.PAYMENT),
     # The running study
     "research-pause-arm": acts(Thing.ARM),

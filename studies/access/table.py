@@ -258,6 +258,7 @@ ROUTES: Mapping[str, Need] = {
     "research-correct-payment": Act.MANAGE_PEOPLE,
     "research-payees": Act.MANAGE_PEOPLE,
     "research-undo-payment": Act.MANAGE_PEOPLE,
+    "research-undo-booking": Act.MANAGE_PEOPLE,
     "research-payments-file": ByArgument(
         "name", {"prolific": Act.EXPORT_CONTACTS, "bank": Act.MANAGE_PEOPLE, "ledger": Act.MANAGE_PEOPLE}
     ),

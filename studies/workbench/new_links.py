@@ -1,8 +1,8 @@
 """Personal links that were made just now, on a page that can be reloaded.
 
 A form that makes links leads here, so that reloading the page makes no more of them. The database has only hashes of
-links. Until the page expires they are kept in the cache, encrypted with a key that needs both SECRET_KEY and the session
-of whoever made them.
+links. Until the page expires they are kept in the cache, encrypted with a key that needs both SECRET_KEY and the
+session of whoever made them.
 """
 
 import json

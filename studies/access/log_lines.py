@@ -213,7 +213,7 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
     "The person's own way: the transcript and the answers are the record.": (
         *("front", "join", "open", "study", "study-language", "study-draft", "study-role", "study-flag"),
         *("study-step-out", "study-care", "study-unsafe", "study-safe", "study-check", "study-where", "study-whose"),
-        *("study-played", "study-rate-reply", "study-ask", "help", "pause", "leave"),
+        *("study-played", "study-rate-reply", "study-letter-read", "study-ask", "help", "pause", "leave"),
         *("my-data", "my-data-read", "my-data-file", "my-data-receipt"),
     ),
     "The safety event keeps who on call acknowledged it and when.": ("oncall-alarm",),

@@ -168,6 +168,7 @@ ROUTES: Mapping[str, Need] = {
     "study-check": Kind.PERSON,
     "study-where": Kind.PERSON,
     "study-whose": Kind.PERSON,
+    "study-letter-read": Kind.PERSON,
     "study-played": Kind.PERSON,
     "study-rate-reply": Kind.PERSON,
     "study-ask": Kind.PERSON,

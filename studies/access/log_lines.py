@@ -131,6 +131,7 @@ ROUTE_LINES: Mapping[str, RouteLine] = {
     "research-risk": looks(Thing.SAFETY_EVENT),
     "research-screen-review": both(Thing.SAFETY_EVENT),
     "research-acknowledge": acts(Thing.SAFETY_EVENT),
+    "research-drill": replace(acts(Thing.DRILL, Act.STARTED), apart=True),
     "research-write": acts(Thing.SAFETY_EVENT),
     "research-note": acts(Thing.SAFETY_EVENT),
     "research-release": acts(Thing.SAFETY_EVENT),

@@ -305,6 +305,7 @@ ROUTES: Mapping[str, Need] = {
     "research-risks": Act.SEE_SAFETY,
     "research-arm-safety": Act.SEE_ALL_SAFETY,
     "research-screen-review": Act.DECIDE_SAFETY,
+    "research-drill": Act.DECIDE_SAFETY,
     "research-adverse-events": Act.SEE_SAFETY,
     "research-adverse-new": Act.DECIDE_SAFETY,
     "research-adverse-csv": Act.SEE_SAFETY,

@@ -84,6 +84,7 @@ ROUTE_LINES: Mapping[str, RouteLine] = {
     "research-access-invite": replace(acts(Thing.ACCESS), apart=True),
     "research-access-roles": acts(Thing.ACCESS),
     "research-access-remove": acts(Thing.ACCESS),
+    "research-access-password": replace(acts(Thing.ACCESS), apart=True),
     "research-access-restore": acts(Thing.ACCESS),
     "research-access-transfer": acts(Thing.ACCESS),
     "research-webhooks": acts(Thing.WEBHOOK),

@@ -242,6 +242,7 @@ ROUTES: Mapping[str, Need] = {
     "research-access-invite": Act.MANAGE_ACCESS,
     "research-access-roles": Act.MANAGE_ACCESS,
     "research-access-remove": Act.MANAGE_ACCESS,
+    "research-access-password": Act.MANAGE_ACCESS,
     "research-access-restore": Act.MANAGE_ACCESS,
     "research-access-mail": Act.MANAGE_ACCESS,
     "research-access-transfer": Act.MANAGE_ACCESS,
@@ -412,11 +413,11 @@ ROUTES: Mapping[str, Need] = {
 }
 
 # What asks again although its act does not: files with what people are paid or reached by, with what they said, or with
-# what happened to them, and tokens of the API.
+# what happened to them, tokens of the API, and links for a new password.
 ASKING_ROUTES = frozenset(
     {
         *("research-payments-file", "research-applicants-file", "research-interview-file", "research-adverse-csv"),
-        "research-tokens",
+        *("research-tokens", "research-access-password"),
     }
 )
 

@@ -19,7 +19,8 @@ def study(hook):
 
 def test_page_asks_and_sends_to_the_first_on_call(desk, study, box, hook):
     asked = desk.get(PAGE).content.decode()
-    assert "Send a drill to Ann" in asked
+    assert "Send the drill" in asked
+    assert "Ann" in asked
     assert not Alarm.objects.exists()
 
     told = desk.post(PAGE, {"to": "first"}, follow=True).content.decode()

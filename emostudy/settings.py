@@ -266,6 +266,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_AGE = 60 * 24 * 3600  # people come back on another day
 SESSION_COOKIE_NAME = "emostudy_session"
 CSRF_COOKIE_NAME = "emostudy_csrf"
+CSRF_FAILURE_VIEW = "studies.person.broken.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 

@@ -23,6 +23,7 @@ urlpatterns = [
     path("study/safe/", care.safe, name="study-safe"),
     path("study/check/", care.check, name="study-check"),
     path("study/where/", care.where, name="study-where"),
+    path("study/letter/", care.letter_read, name="study-letter-read"),
     path("study/whose/", care.role, name="study-whose"),
     path("study/played/", role_card.tick_behaviour, name="study-played"),
     path("study/reply-rating/", study.rate_reply, name="study-rate-reply"),

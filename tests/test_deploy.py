@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,34 @@ def test_what_is_missing_is_said_where_nothing_may_be_installed(tmp_path: Path) 
         "*** No Chromium here",
         "*** No Chinese font here",
     ]
+
+
+def test_backup_has_database_and_files_and_drops_old_ones(tmp_path: Path) -> None:
+    program(
+        tmp_path, "pg_dump", 'for word in "$@"; do case $word in --file=*) echo dump > "${word#--file=}";; esac; done'
+    )
+    var, backups = tmp_path / "var", tmp_path / "backups"
+    for folder in (var / "exports", var / "static", backups):
+        folder.mkdir(parents=True)
+    (var / "exports" / "a.csv").write_text("a")
+    old, recent = backups / "emostudy-old.dump", backups / "emostudy-recent.dump"
+    for path, days in ((old, 20), (recent, 2)):
+        path.write_text("x")
+        os.utime(path, (time.time() - days * 86400,) * 2)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "VAR_DIR": str(var), "DATABASE_URL": "postgresql://x"}
+    subprocess.run(["/bin/sh", str(ROOT / "deploy" / "backup.sh"), str(backups)], env=environment, check=True)
+    assert (old.exists(), recent.exists()) == (False, True)
+    [files] = backups.glob("*.var.tar.gz")
+    with tarfile.open(files) as archive:
+        assert "./exports/a.csv" in archive.getnames()
+        assert "./static" not in archive.getnames()
+    assert {path.stat().st_mode & 0o077 for path in backups.glob(f"{files.name.removesuffix('.var.tar.gz')}.*")} == {0}
+
+
+def test_service_and_proxy_fit_the_documentation() -> None:
+    service = (ROOT / "deploy" / "emostudy.service").read_text(encoding="utf-8")
+    hosting = (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8")
+    for line in ("EnvironmentFile=/etc/emostudy.env", "StateDirectory=emostudy", "WorkingDirectory=/srv/emostudy/app"):
+        assert line in service
+    assert "VAR_DIR=/var/lib/emostudy" in hosting
+    assert "reverse_proxy 127.0.0.1:8000" in (ROOT / "deploy" / "Caddyfile").read_text(encoding="utf-8")

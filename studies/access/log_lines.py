@@ -84,6 +84,7 @@ ROUTE_LINES: Mapping[str, RouteLine] = {
     "research-access-invite": replace(acts(Thing.ACCESS), apart=True),
     "research-access-roles": acts(Thing.ACCESS),
     "research-access-remove": acts(Thing.ACCESS),
+    "research-access-password": replace(acts(Thing.ACCESS), apart=True),
     "research-access-restore": acts(Thing.ACCESS),
     "research-access-transfer": acts(Thing.ACCESS),
     "research-webhooks": acts(Thing.WEBHOOK),
@@ -94,6 +95,7 @@ ROUTE_LINES: Mapping[str, RouteLine] = {
     "research-correct-payment": acts(Thing.PAYMENT),
     "research-payees": acts(Thing.PAYMENT),
     "research-undo-payment": acts(Thing.PAYMENT),
+    "research-undo-booking": acts(Thing.PAYMENT),
     "research-payments-file": exports(Thing.PAYMENT),
     # The running study
     "research-pause-arm": acts(Thing.ARM),
@@ -130,6 +132,7 @@ ROUTE_LINES: Mapping[str, RouteLine] = {
     "research-risk": looks(Thing.SAFETY_EVENT),
     "research-screen-review": both(Thing.SAFETY_EVENT),
     "research-acknowledge": acts(Thing.SAFETY_EVENT),
+    "research-drill": replace(acts(Thing.DRILL, Act.STARTED), apart=True),
     "research-write": acts(Thing.SAFETY_EVENT),
     "research-note": acts(Thing.SAFETY_EVENT),
     "research-release": acts(Thing.SAFETY_EVENT),
@@ -212,7 +215,7 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
     "The person's own way: the transcript and the answers are the record.": (
         *("front", "join", "open", "study", "study-language", "study-draft", "study-role", "study-flag"),
         *("study-step-out", "study-care", "study-unsafe", "study-safe", "study-check", "study-where", "study-whose"),
-        *("study-played", "study-rate-reply", "study-ask", "help", "pause", "leave"),
+        *("study-played", "study-rate-reply", "study-letter-read", "study-ask", "help", "pause", "leave"),
         *("my-data", "my-data-read", "my-data-file", "my-data-receipt"),
     ),
     "The safety event keeps who on call acknowledged it and when.": ("oncall-alarm",),
@@ -227,6 +230,7 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
     "The rule that does it writes it down itself, whoever calls it.": (
         *("research-erase", "research-test-data", "research-anonymise", "research-draft-load", "api-studies"),
     ),
+    "It shows only links that the same person made minutes ago, which is written down.": ("research-links",),
     "A draft is no one's design before it is loaded.": (
         *("research-draft", "research-draft-undo", "research-draft-remove", "research-draft-file"),
         *("research-draft-text", "research-draft-beside", "research-draft-try", "research-draft-preview"),

@@ -168,6 +168,7 @@ ROUTES: Mapping[str, Need] = {
     "study-check": Kind.PERSON,
     "study-where": Kind.PERSON,
     "study-whose": Kind.PERSON,
+    "study-letter-read": Kind.PERSON,
     "study-played": Kind.PERSON,
     "study-rate-reply": Kind.PERSON,
     "study-ask": Kind.PERSON,
@@ -241,6 +242,7 @@ ROUTES: Mapping[str, Need] = {
     "research-access-invite": Act.MANAGE_ACCESS,
     "research-access-roles": Act.MANAGE_ACCESS,
     "research-access-remove": Act.MANAGE_ACCESS,
+    "research-access-password": Act.MANAGE_ACCESS,
     "research-access-restore": Act.MANAGE_ACCESS,
     "research-access-mail": Act.MANAGE_ACCESS,
     "research-access-transfer": Act.MANAGE_ACCESS,
@@ -258,6 +260,7 @@ ROUTES: Mapping[str, Need] = {
     "research-correct-payment": Act.MANAGE_PEOPLE,
     "research-payees": Act.MANAGE_PEOPLE,
     "research-undo-payment": Act.MANAGE_PEOPLE,
+    "research-undo-booking": Act.MANAGE_PEOPLE,
     "research-payments-file": ByArgument(
         "name", {"prolific": Act.EXPORT_CONTACTS, "bank": Act.MANAGE_PEOPLE, "ledger": Act.MANAGE_PEOPLE}
     ),
@@ -268,6 +271,7 @@ ROUTES: Mapping[str, Need] = {
     "research-pause-arm": Act.OPEN_CLOSE,
     "research-resume-arm": Act.OPEN_CLOSE,
     "research-invite": Act.MANAGE_PEOPLE,
+    "research-links": Act.MANAGE_PEOPLE,
     "research-confirm": Act.RUN_PAID_WORK,
     # People
     "research-people": Act.VIEW_PEOPLE,
@@ -302,6 +306,7 @@ ROUTES: Mapping[str, Need] = {
     "research-risks": Act.SEE_SAFETY,
     "research-arm-safety": Act.SEE_ALL_SAFETY,
     "research-screen-review": Act.DECIDE_SAFETY,
+    "research-drill": Act.DECIDE_SAFETY,
     "research-adverse-events": Act.SEE_SAFETY,
     "research-adverse-new": Act.DECIDE_SAFETY,
     "research-adverse-csv": Act.SEE_SAFETY,
@@ -408,11 +413,11 @@ ROUTES: Mapping[str, Need] = {
 }
 
 # What asks again although its act does not: files with what people are paid or reached by, with what they said, or with
-# what happened to them, and tokens of the API.
+# what happened to them, tokens of the API, and links for a new password.
 ASKING_ROUTES = frozenset(
     {
         *("research-payments-file", "research-applicants-file", "research-interview-file", "research-adverse-csv"),
-        "research-tokens",
+        *("research-tokens", "research-access-password"),
     }
 )
 

@@ -22,6 +22,7 @@ from studies.models.board import LONGEST_REASON
 from studies.participation import board_acts
 from studies.participation.enrolment import lacks_arms
 from studies.workbench.access import navigation, show, study_page
+from studies.workbench.new_links import show_links
 
 
 class ReasonForm(forms.Form):
@@ -209,7 +210,7 @@ def run_of(study: Study, code: str) -> ArmRun:
 @require_http_methods(["GET", "POST"])
 @study_page
 def reissue_link(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    """Show the new link in this response only, because only its hash is stored."""
+    """Make a new link and lead to the page that shows it for a few minutes; only its hash is stored."""
     person = person_of(study, code)
     if not board_acts.may_have_link(person):
         raise Http404
@@ -218,7 +219,7 @@ def reissue_link(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         consequences=[
             _("The old link stops working, and browsers in which it was opened are signed out."),
             _("With the new link, they continue where they were. Nothing is lost."),
-            _("The new link is shown once, on the next page. Send it to this person only."),
+            _("The next page shows the new link for a few minutes. Send it to this person only."),
         ],
         button=_("Make a new link"),
         back=reverse("research-person", args=[study.key, code]),
@@ -228,11 +229,7 @@ def reissue_link(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         return page
     key = board_acts.reissue_link(person, by=request.user, reason=reason)
     link = request.build_absolute_uri(reverse("join", args=[key]))
-    context = {
-        "links": [(person.code, person.track, link)],
-        "navigation": navigation(request, study, here=question.back),
-    }
-    return show(request, study, "links", context)
+    return show_links(request, study, [(person.code, person.track, link)], back=question.back)
 
 
 # People

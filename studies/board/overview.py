@@ -33,6 +33,7 @@ from studies.participation import counts
 from studies.participation.enrolment import admits_new_people, invite, lacks_arms
 from studies.participation.unblinding import is_blinded
 from studies.workbench.access import researchers_only, show, study_page, study_page_after_timeouts, title_of
+from studies.workbench.new_links import Link, show_links
 
 MOST_LINKS = 500
 MOST_QUESTIONS = 20  # on the board at once, the oldest
@@ -139,7 +140,7 @@ def tracks_without_arms(study: Study) -> list[Promise | str]:
 @require_POST
 @study_page
 def invitations(request: HttpRequest, study: Study) -> HttpResponse:
-    """Create links and show them in this response only, because only their hashes are stored."""
+    """Create links and lead to the page that shows them for a few minutes; only their hashes are stored."""
     form = InviteForm(request.POST)
     if not form.is_valid():
         return overview(request, study, form, status=400)
@@ -153,18 +154,19 @@ def invitations(request: HttpRequest, study: Study) -> HttpResponse:
     links = new_links(request, study, form)
     if request.POST.get("as") == "csv":
         return as_csv(study, links)
-    return show(request, study, "links", {"links": links, "is_test": form.cleaned_data["test"]})
+    back = reverse("research-study", args=[study.key])
+    return show_links(request, study, links, is_test=form.cleaned_data["test"], back=back)
 
 
 @transaction.atomic
-def new_links(request: HttpRequest, study: Study, form: InviteForm) -> list[tuple[str, str, str]]:
+def new_links(request: HttpRequest, study: Study, form: InviteForm) -> list[Link]:
     track = form.cleaned_data["track"]
     is_test = form.cleaned_data["test"]
     made = [invite(study, track=track, is_test=is_test) for _number in range(form.cleaned_data["count"])]
     return [(person.code, track, request.build_absolute_uri(reverse("join", args=[key]))) for person, key in made]
 
 
-def as_csv(study: Study, links: Sequence[tuple[str, str, str]]) -> HttpResponse:
+def as_csv(study: Study, links: Sequence[Link]) -> HttpResponse:
     text = io.StringIO(newline="")
     csv.writer(text).writerows([("code", "track", "url"), *links])
     headers = {"Content-Disposition": f'attachment; filename="{study.key}-links.csv"'}

@@ -21,12 +21,15 @@ SHOWN_FIRST = 2  # lines that stand as buttons at the head of the page
 
 @dataclass(frozen=True)
 class Letter:
-    """A letter that a member of the team wrote to the person. `question`: what they had asked; empty if nothing."""
+    """A letter that a member of the team wrote to the person. `question`: what they had asked; empty if nothing. `act`:
+    the key of a message that the person can mark as read; 0 for an answer to a question."""
 
     text: str
     at: datetime
     zone: ZoneInfo  # of the study
     question: str = ""
+    act: int = 0
+    is_read: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ ANSWERED = CompiledQuery(Question, lambda: Question.objects.filter(participation
 def get_letters(person: Participation) -> list[Letter]:
     """Return what members of the team wrote to a person, also in answer to a question, newest first."""
     zone = get_zone(person)
-    letters = [Letter(one.text, one.at, zone) for one in get_messages(person)]
+    letters = [Letter(one.text, one.at, zone, act=one.act, is_read=one.is_read) for one in get_messages(person)]
     for asked in ANSWERED.rows(person.pk):
         letters.append(Letter(asked.answer, asked.answered_at, zone, question=asked.text))
     return sorted(letters, key=lambda letter: letter.at, reverse=True)

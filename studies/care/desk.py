@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, QuerySet, Subquery, When
+from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, When
 from django.utils import timezone
 
 from dialogue import chat
@@ -15,8 +15,10 @@ from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent, Turn
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
+from studies.care.answers import PERSON
 from studies.care.form_words import find_grave_words
 from studies.care.sign_words import (
+    READ,
     ShownAct,
     Words,
     describe_findings,
@@ -98,6 +100,12 @@ class Sign:
     acts: Sequence[ShownAct]
     alarms: Sequence[Alarm]
     acknowledged: datetime | None
+
+    def unread(self) -> set[int]:
+        """Return the messages to the person that they have not said to have read."""
+        read = max((shown.act.at for shown in self.acts if is_reading(shown.act)), default=None)
+        written = (shown.act for shown in self.acts if shown.act.kind == Kind.WROTE)
+        return {act.pk for act in written if read is None or act.at > read}
 
     def is_open(self) -> bool:
         return self.event.released_at is None and (self.event.level >= 3 or bool(self.alarms))
@@ -188,17 +196,45 @@ def add_note(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> None:
 
 
 WRITTEN = CompiledQuery(
-    SafetyAct, lambda: SafetyAct.objects.filter(event__subject="", kind=Kind.WROTE).order_by("-at", "-pk")
+    SafetyAct,
+    lambda: (
+        SafetyAct.objects.filter(event__subject="")
+        .filter(Q(kind=Kind.WROTE) | Q(kind=Kind.ANSWERED, text=READ))
+        .order_by("-at", "-pk")
+    ),
 )
 
 
 class Message(NamedTuple):
-    """The part of a message that the person reads: when it was written, and its words."""
+    """The part of a message that the person reads: when it was written, and its words. `act`: the key of its row."""
 
     at: datetime
     text: str
+    act: int
+    is_read: bool
 
 
 def get_messages(person: Participation) -> list[Message]:
     """Return what the research team wrote to the person, the latest first."""
-    return [Message(act.at, act.text) for act in WRITTEN.rows(person.code, Kind.WROTE)]
+    found: list[Message] = []
+    read: set[int] = set()  # events with a message that the person has read since
+    for act in WRITTEN.rows(person.code, Kind.WROTE, Kind.ANSWERED, READ):
+        if is_reading(act):
+            read.add(act.event_id)
+        else:
+            found.append(Message(act.at, act.text, act.pk, act.event_id in read))
+    return found
+
+
+def is_reading(act: SafetyAct) -> bool:
+    """Return whether the person said by this act that they had read what was written to them."""
+    return act.kind == Kind.ANSWERED and act.text == READ
+
+
+@transaction.atomic
+def mark_read(person: Participation, number: str) -> None:
+    """Store that the person has read a message and those before it about the same event; once."""
+    unread = {str(message.act) for message in get_messages(person) if not message.is_read}
+    if number in unread:
+        event = RiskEvent.objects.get(acts=int(number))
+        record_act(event, Kind.ANSWERED, by_name=PERSON, text=READ)

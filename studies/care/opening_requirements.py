@@ -48,6 +48,7 @@ def get_advice(study: Study) -> str:
     """Return what a researcher runs, for commands; pages have the same sentence in both languages."""
     return (
         f"No one on call has acknowledged a drill of {study.key} in the last {DAYS} days, so no real people can be "
-        f"invited. Run `manage.py try_oncall {study.key} --wait 10` and press the button behind its link. "
+        f"invited. Run `.venv/bin/python manage.py try_oncall {study.key} --wait 10`, or send a drill from the safety "
+        "desk, and press the button behind its link. "
         "Test links (--test) need no drill."
     )

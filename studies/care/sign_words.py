@@ -24,12 +24,14 @@ Kind, Source = SafetyAct.Kind, RiskEvent.Source
 Words = str | Promise
 
 # What an act of kind "answered" or "reviewed" keeps.
+READ = "read"  # the text of an act by which a person says that they have read a message
 ANSWERS: dict[str, Words] = {
     **dict(RiskEvent.SafeAnswer.choices),
     "role": gettext_lazy("The words were part of the role"),
     "me": gettext_lazy("The words were their own"),
     CONTINUES: gettext_lazy("Safe for today, and continues"),
     "follow_up": gettext_lazy("Would like someone to write"),
+    READ: gettext_lazy("Has read the message"),
     "real": gettext_lazy("Grave danger"),
     "false alarm": gettext_lazy("False alarm"),
 }

@@ -1,9 +1,10 @@
 from django.urls import path
 
-from studies.care import adverse_pages, pages, screen_pages
+from studies.care import adverse_pages, drill_page, pages, screen_pages
 
 urlpatterns = [
     path("<slug:study_key>/risks/", pages.risks, name="research-risks"),
+    path("<slug:study_key>/risks/drill/", drill_page.drill, name="research-drill"),
     path("<slug:study_key>/risks/arms/", pages.arms, name="research-arm-safety"),
     path("<slug:study_key>/risks/review/", screen_pages.screen_review, name="research-screen-review"),
     path("<slug:study_key>/risks/adverse/", adverse_pages.adverse_list, name="research-adverse-events"),

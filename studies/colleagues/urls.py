@@ -1,6 +1,6 @@
 from django.urls import path
 
-from studies.colleagues import pages, passwords
+from studies.colleagues import pages, password_links, passwords
 
 urlpatterns = [
     path("welcome/<uidb64>/<token>/", passwords.ChoosePassword.as_view(), name="research-welcome"),
@@ -12,4 +12,7 @@ urlpatterns = [
     path("<slug:study_key>/access/<int:account>/", pages.change, name="research-access-roles"),
     path("<slug:study_key>/access/<int:account>/mail/", pages.mail_again, name="research-access-mail"),
     path("<slug:study_key>/access/<int:account>/remove/", pages.remove, name="research-access-remove"),
+    path(
+        "<slug:study_key>/access/<int:account>/password/", password_links.password_link, name="research-access-password"
+    ),
 ]

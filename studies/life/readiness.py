@@ -137,9 +137,8 @@ def drill(study: Study) -> Requirement:
         "drill",
         not lacks_drill(study),
         _("Someone on call has acknowledged a drill in the last %(days)d days.") % {"days": DAYS},
-        _("Run manage.py try_oncall %(key)s --wait 10, and press the button behind the link that it sends.")
-        % {"key": study.key},
-        "research-risks",
+        _("Send a drill from the safety desk. Whoever receives it presses the button behind its link."),
+        "research-drill",
     )
 
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from studies.audit.commands import run_recorded
 from studies.data.exports.columns import Filter, count_tests_left_out
+from studies.management.database_faults import find_fault
 from studies.models import Protocol, Study, Task
 from studies.workbench.labels import one_or_more
 from studies.workbench.tasks import TASK_VARIABLE
@@ -111,6 +112,8 @@ class Command(BaseCommand):
         try:
             return run_recorded(type(self).__module__.rpartition(".")[2], self.work, options)
         except DatabaseError:
+            if fault := find_fault():
+                self.refuse(fault)
             if Study._meta.db_table in connection.introspection.table_names():
                 raise
             self.refuse(

@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 from django.conf import settings
 from django.db import connection
 
+from studies.management.database_faults import describe
+
 log = logging.getLogger(__name__)
 
 ANOTHER = (
@@ -29,7 +31,6 @@ OTHER_KEY = (
     "emostudy: SECRET_KEY: another server process on this database has another key; "
     "give all of them the same SECRET_KEY"
 )
-AWAY = "emostudy: DATABASE_URL: the database does not answer"
 PATIENCE = 5  # seconds for a process that was killed to let go
 LOOK = 10.0  # seconds between two looks whether PostgreSQL still knows of us
 # Names of advisory locks in PostgreSQL: any two numbers that nothing else in this database uses.
@@ -86,8 +87,8 @@ class PostgresLock:
     def __init__(self) -> None:
         try:
             self.connection = self.connect()
-        except connection.Database.OperationalError:
-            refuse(AWAY)
+        except connection.Database.OperationalError as error:
+            refuse(describe(error))
         if reason := self.take(patience=PATIENCE):
             refuse(reason)
         threading.Thread(target=self.keep, name="server-lock", daemon=True).start()

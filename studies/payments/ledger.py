@@ -12,6 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.utils import timezone
 
 from studies.design.payment_spec import PaymentSpec, count_minutes, exact, get_owed
 from studies.models import LedgerEntry, Participation, Study
@@ -133,11 +134,34 @@ def pay(study: Study, seen: Mapping[str, Decimal], user: AbstractBaseUser, *, re
     """Book that people were paid their balance. `seen`: by code, the balance that was looked at. Raises NotAsSeen where
     one has changed since, and then books nothing."""
     Study.objects.select_for_update().get(pk=study.pk)
+    now = timezone.now()  # one time for all tells what was booked together
+    return [
+        enter(study, account, Kind.PAID, account.balance, user, reason=reason, at=now)
+        for account in get_seen(study, seen)
+    ]
+
+
+def get_seen(study: Study, seen: Mapping[str, Decimal]) -> list[Account]:
+    """Return the accounts of these codes. Raises NotAsSeen where a balance is not the one that was looked at."""
     due = {account.code: account for account in get_accounts(study) if account.balance > 0}
     changed = sorted(code for code, amount in seen.items() if code not in due or due[code].balance != amount)
     if changed:
         raise NotAsSeen(", ".join(changed))
-    return [enter(study, due[code], Kind.PAID, amount, user, reason=reason) for code, amount in seen.items()]
+    return [due[code] for code in seen]
+
+
+def get_last_booking(accounts: Iterable[Account]) -> list[LedgerEntry]:
+    """Return the payments booked together last that are not undone; empty where there are fewer than two."""
+    paid = [account.paid_entry for account in accounts if account.paid_entry]
+    last = max(paid, key=lambda entry: entry.at, default=None)
+    booking = [entry for entry in paid if last and (entry.at, entry.by_name) == (last.at, last.by_name)]
+    return booking if len(booking) > 1 else []
+
+
+def get_booking(payment: LedgerEntry) -> list[LedgerEntry]:
+    """Return the payments that were booked together with this one and are not undone."""
+    together = {"study": payment.study, "kind": Kind.PAID, "at": payment.at, "by_name": payment.by_name}
+    return list(LedgerEntry.objects.filter(undone_by=None, **together))
 
 
 @transaction.atomic

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
@@ -18,10 +19,22 @@ from django.views.decorators.http import require_GET, require_POST
 from studies.models import LedgerEntry, Participation, Study
 from studies.participation.counts import status_label
 from studies.payments.files import bank_rows, ledger_rows, prolific_rows
-from studies.payments.ledger import Account, NotAsSeen, book_owed, correct, get_accounts, get_totals, pay, undo
+from studies.payments.ledger import (
+    Account,
+    NotAsSeen,
+    book_owed,
+    correct,
+    get_accounts,
+    get_booking,
+    get_last_booking,
+    get_seen,
+    get_totals,
+    pay,
+    undo,
+)
 from studies.payments.payees import has_payee, remember_payees
 from studies.payments.sealing import ContactKeyError
-from studies.workbench.access import show, study_page, study_page_after_timeouts
+from studies.workbench.access import navigation, show, study_page, study_page_after_timeouts
 from studies.workbench.csv_cells import format_cell
 
 SEPARATOR = ":"  # between code and amount in what a tick says
@@ -82,6 +95,8 @@ def payments_page(request: HttpRequest, study: Study, form: CorrectionForm, *, s
         "rule": study.current().spec().payment,
         "rows": [(account, status_of(account), tick_of(account)) for account in accounts],
         "totals": get_totals(accounts),
+        "ticks_all": request.GET.get("tick") == "all",
+        "last_booking": get_last_booking(accounts),
         "due": sum(account.balance > 0 for account in accounts),
         "with_ids": sum(account.balance > 0 and has_payee(account.person) for account in accounts),
         "form": form,
@@ -102,9 +117,14 @@ def tick_of(account: Account) -> str:
 @require_POST
 @study_page
 def mark_paid(request: HttpRequest, study: Study) -> HttpResponse:
-    """Book the ticked balances as paid, if they are still what the page showed."""
+    """Ask, then book the ticked balances as paid, if they are still what the page showed."""
+    seen = dict(read_tick(tick) for tick in request.POST.getlist("pay"))
+    if not seen:
+        messages.info(request, _("Nothing was booked. Tick the people whom you have paid."))
+        return redirect("research-payments", study.key)
     try:
-        seen = dict(read_tick(tick) for tick in request.POST.getlist("pay"))
+        if not request.POST.get("confirmed"):
+            return confirm_page(request, study, get_seen(study, seen))
         done = pay(study, seen, request.user)
     except NotAsSeen as changed:
         messages.error(
@@ -113,6 +133,15 @@ def mark_paid(request: HttpRequest, study: Study) -> HttpResponse:
     else:
         messages.success(request, _("Booked as paid: %(number)s people.") % {"number": len(done)})
     return redirect("research-payments", study.key)
+
+
+def confirm_page(request: HttpRequest, study: Study, accounts: list[Account]) -> HttpResponse:
+    context = {
+        "people": [(account, tick_of(account)) for account in accounts],
+        "sums": {currency: sums["balance"] for currency, sums in get_totals(accounts).items()},
+        "navigation": navigation(request, study, here=reverse("research-payments", args=[study.key])),
+    }
+    return show(request, study, "payments_confirm", context)
 
 
 def read_tick(tick: str) -> tuple[str, Decimal]:
@@ -129,6 +158,16 @@ def undo_payment(request: HttpRequest, study: Study, number: int) -> HttpRespons
     payment = get_object_or_404(study.ledger.filter(kind=LedgerEntry.Kind.PAID), pk=number)
     if undo(payment, request.user):
         messages.success(request, _("The payment is booked as undone. The amount is to be paid again."))
+    return redirect("research-payments", study.key)
+
+
+@require_POST
+@study_page
+def undo_booking(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Undo a payment and those that were booked together with it."""
+    payment = get_object_or_404(study.ledger.filter(kind=LedgerEntry.Kind.PAID), pk=number)
+    done = sum(undo(one, request.user) for one in get_booking(payment))
+    messages.success(request, _("Payments booked as undone: %(number)s. They are to be paid again.") % {"number": done})
     return redirect("research-payments", study.key)
 
 

@@ -8,5 +8,6 @@ urlpatterns = [
     path("<slug:study_key>/payments/correct/", pages.correction, name="research-correct-payment"),
     path("<slug:study_key>/payments/ids/", pages.payees, name="research-payees"),
     path("<slug:study_key>/payments/<int:number>/undo/", pages.undo_payment, name="research-undo-payment"),
+    path("<slug:study_key>/payments/<int:number>/undo-all/", pages.undo_booking, name="research-undo-booking"),
     path("<slug:study_key>/payments/<slug:name>.csv", pages.payments_file, name="research-payments-file"),
 ]

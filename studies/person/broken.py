@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
-from django.views import defaults
+from django.views import csrf, defaults
 
 from dialogue.safety.resources import countries, get_listed_country, header, resources_for
 from studies.api.status import healthz
@@ -43,9 +43,19 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Show the page for an unknown address; researchers get one that does not mention links."""
-    is_researcher = request.path.startswith(reverse("research-studies")) and request.user.is_staff
-    template = "studies/research/not_found.html" if is_researcher else defaults.ERROR_404_TEMPLATE_NAME
+    shows_research = is_of_research(request) and request.user.is_staff
+    template = "studies/research/not_found.html" if shows_research else defaults.ERROR_404_TEMPLATE_NAME
     return defaults.page_not_found(request, exception, template_name=template)
+
+
+def is_of_research(request: HttpRequest) -> bool:
+    return request.path.startswith(reverse("research-studies"))
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Show the page for a form whose token no longer holds; researchers read how to keep what they wrote."""
+    template = "studies/research/too_long.html" if is_of_research(request) else csrf.CSRF_FAILURE_TEMPLATE_NAME
+    return csrf.csrf_failure(request, reason, template_name=template)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

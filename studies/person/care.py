@@ -7,11 +7,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dialogue.models import RiskEvent
 from studies.care import answers
 from studies.care.care_page import get_care_page
+from studies.care.desk import mark_read
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import enrolment
 from studies.participation.submissions import accept_once
-from studies.person.study import needs_person, page_context, participation_for
+from studies.person.study import back, needs_person, page_context, participation_for
 
 SafeAnswer = RiskEvent.SafeAnswer
 
@@ -89,6 +90,14 @@ def where(request: HttpRequest, person: Participation) -> HttpResponse:
     if event is not None and asked and place:
         answers.store_place(event, place)
     return redirect("study-care")
+
+
+@require_POST
+@needs_person
+def letter_read(request: HttpRequest, person: Participation) -> HttpResponse:
+    """Take "I have read it" under a letter of the team."""
+    mark_read(person, request.POST.get("letter", ""))
+    return back(request)
 
 
 @require_POST

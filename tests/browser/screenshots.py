@@ -22,8 +22,8 @@ STUDIES = {"participant": "demo", "counsellor": "played"}
 OTHER_PAGES = ("help/?country=US", "pause/", "leave/")
 RESEARCH_PAGES = (
     *("", "people/", "conversations/", "conversations/?judge=any", "reviews/", "reviews/new/", "pairs/", "pairs/new/"),
-    *("quality/", "risks/", "risks/adverse/", "risks/adverse/new/", "risks/review/", "interviews/", "profiles/"),
-    *("benchmark/", "benchmark/new/", "judges/"),
+    *("quality/", "risks/", "risks/adverse/", "risks/adverse/new/", "risks/review/", "risks/drill/"),
+    *("interviews/", "profiles/", "benchmark/", "benchmark/new/", "judges/"),
     *("analysis/", "analysis/precision/", "analysis/unblind/", "export/", "design/", "design/cards/"),
     *("life/", "life/close/", "life/pause/", "life/anonymise/", "life/help/", "life/versions/1/"),
     *("payments/", "webhooks/"),

@@ -13,6 +13,11 @@ ELSEWHERE = (
     "emostudy looks under var/, and in its exports elsewhere and results of `analyse` beside them. Delete other "
     "results and copies yourself."
 )
+NEXT = (
+    "Look at each of these places. A file: delete it, or take the words out. A table: someone else's text or a note "
+    "of your team may repeat the words; find it on the researchers' pages and remove it there. If nothing "
+    "explains it, report it as a fault (SECURITY.md)."
+)
 
 
 class Command(Base):
@@ -28,15 +33,29 @@ class Command(Base):
         parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="the person's code")
         parser.add_argument("--imported", metavar="NAME", help="a seeker or rater as the imported file names them")
         parser.add_argument("--test-data", action="store_true", help="all test data of the study, in place of a person")
+        parser.add_argument("--yes", action="store_true", help="do not ask to type the code or name again, for scripts")
 
     def work(
-        self, study: str, participant: str | None, imported: str | None, test_data: bool, **_options: Any
+        self, study: str, participant: str | None, imported: str | None, test_data: bool, yes: bool, **_options: Any
     ) -> dict[str, Any]:
         if sum((bool(participant), bool(imported), test_data)) != 1:
             self.refuse("Name a person's code, or give --imported NAME or --test-data.")
         if test_data:
             return self.erase_test_data(study)
+        self.asks = not yes
         return self.erase_imported(study, imported) if imported else self.erase_person(study, participant)
+
+    def confirm(self, name: str) -> None:
+        """Ask to type the code or name again; refuse where it is not, or where no one can be asked."""
+        if not self.asks:
+            return
+        self.stderr.write(f"This removes all data of {name} at once. It cannot be undone.")
+        try:
+            typed = input(f"Type {name} to confirm: ")
+        except EOFError:
+            self.refuse("Nothing was removed, because no one could be asked. In a script, add --yes.")
+        if typed.strip() != name:
+            self.refuse(f"That is not {name}. Nothing was removed.")
 
     def erase_test_data(self, study: str) -> dict[str, Any]:
         found = self.study(study)
@@ -59,6 +78,7 @@ class Command(Base):
         person = self.study(study).participations.filter(code=participant).first()
         if person is None:
             self.refuse(f"There is no person with the code {participant!r} in the study {study!r}.")
+        self.confirm(person.code)
         words = collect_words(scope_of(person))
         removed = erase(person)
         proof = search_for(words)
@@ -70,6 +90,7 @@ class Command(Base):
 
     def erase_imported(self, study: str, name: str) -> dict[str, Any]:
         found = self.study(study)
+        self.confirm(name)
         words = collect_words(scope_of_imported(found, name))
         removed = erase_imported(found, name)
         if not any(removed.rows.values()):
@@ -99,3 +120,5 @@ class Command(Base):
         )
         for place in proof.found:
             self.say(f"still holds their words: {place}")
+        if proof.found:
+            self.say(NEXT)

@@ -6,13 +6,13 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from studies.care import rota
+from studies.care.drill_page import THIS_MACHINE
 from studies.care.drills import send_drill
 from studies.care.sending import Outcome
 from studies.management.command import Command as Base
 from studies.models import Alarm
 
 LOOK = 1.0  # seconds between two looks whether someone has answered
-THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 class Command(Base):

@@ -46,7 +46,7 @@ def test_page_shows_the_entries_of_this_study_the_last_first(desk, study):
     assert shown(desk) == [("ada", "changed", ""), ("eve", "saw", person.code)]
     page = desk.get(PAGE).content.decode()
     assert f'href="/research/demo/people/{person.code}/"' in page
-    assert "python manage.py check_audit demo" in page
+    assert ".venv/bin/python manage.py check_audit demo" in page
     assert AuditEntry.objects.get(number=2, study_key="demo").hash in page
 
 

@@ -339,7 +339,7 @@ def test_exports_are_written_down_where_they_are_recorded(study, run, tmp_path, 
 
 
 def test_erasing_by_command(person, var, at_the_shell):
-    command("erase", "demo", person.code)
+    command("erase", "demo", person.code, "--yes")
     assert entries() == [("erased", "person", person.record_code)]
     assert (AuditEntry.objects.get().by_name, AuditEntry.objects.get().source) == ("operator", "erase")
 

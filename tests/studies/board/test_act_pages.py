@@ -151,7 +151,7 @@ def test_a_new_link_replaces_the_old_one_and_its_browsers(study, desk):
     enter(browser, old)
     assert browser.get("/study/").status_code == 200
 
-    page = desk.post(address("reissue-link", person.code), {"reason": "lost it"})
+    page = desk.post(address("reissue-link", person.code), {"reason": "lost it"}, follow=True)
     [(code, _track, url)] = page.context["links"]
     new = url.removeprefix("http://testserver/j/").strip("/")
 

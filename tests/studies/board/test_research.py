@@ -237,7 +237,7 @@ def test_overview_parts_people_from_test_data(test, count, desk, study):
 
 
 def test_invitations_show_each_link_once(desk, study):
-    response = desk.post(address("invite"), {"count": 2, "track": "counsellor"})
+    response = desk.post(address("invite"), {"count": 2, "track": "counsellor"}, follow=True)
 
     links = response.context["links"]
     assert [track for _code, track, _url in links] == ["counsellor"] * 2
@@ -249,7 +249,7 @@ def test_invitations_show_each_link_once(desk, study):
 
 @pytest.mark.parametrize(("sent", "is_test"), [({}, False), ({"test": "on"}, True)])
 def test_invitations_for_trying_out_are_test_data(sent, is_test, desk, study):
-    assert desk.post(address("invite"), {"count": 1, "track": "participant", **sent}).status_code == 200
+    assert desk.post(address("invite"), {"count": 1, "track": "participant", **sent}).status_code == 302
     assert Participation.objects.get().is_test is is_test
 
 
@@ -259,7 +259,8 @@ def test_only_test_links_are_offered_in_rehearsal_and_called_so(desk, study):
     page = desk.get(address("study"))
     assert page.context["form"].initial == {"test": True}
     assert "In rehearsal only test links can be made." in page.content.decode()
-    made = desk.post(address("invite"), {"count": 1, "track": "participant", "test": "on"}).content.decode()
+    sent = {"count": 1, "track": "participant", "test": "on"}
+    made = desk.post(address("invite"), sent, follow=True).content.decode()
     assert "New test links" in made
     assert "These are test links" in made
 

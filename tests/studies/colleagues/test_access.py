@@ -364,3 +364,62 @@ def test_a_removed_session_sees_nothing_more(study, ada):
     Membership.objects.filter(user=bo).delete()
     assert client.get(reverse("research-people", args=["demo"])).status_code == 404
     assert list(client.get(reverse("research-studies")).context["studies"]) == []
+
+
+# A forgotten password
+
+
+def test_an_admin_makes_a_link_for_a_colleague_of_their_own_studies(box, desk, study):
+    bob = colleague(study, "bob", "researcher")
+    session = signed_in(bob)
+    assert "stops working at once" in desk.get(address("password", bob.pk)).content.decode()
+    assert bob.check_password(PASSWORD)
+
+    desk.post(address("password", bob.pk))
+
+    bob.refresh_from_db()
+    assert not bob.has_usable_password()
+    assert session.get(address()).status_code == 302
+    assert box.recipients() == ["bob@example.org"]
+    link = link_in(box.texts()[0])
+    new = {"new_password1": "quite-another-one", "new_password2": "quite-another-one"}
+    fresh = Client()
+    fresh.post(fresh.get(link, follow=True).request["PATH_INFO"], new)
+    bob.refresh_from_db()
+    assert bob.check_password("quite-another-one")
+
+
+def test_without_mail_the_link_for_a_new_password_is_shown(desk, study, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    bob = colleague(study, "bob", "researcher")
+    assert "/research/welcome/" in desk.post(address("password", bob.pk)).content.decode()
+
+
+@pytest.mark.parametrize("more", ["elsewhere", "admin", "superuser", "permission"])
+def test_no_link_is_made_for_an_account_with_more_rights(more, desk, study):
+    bob = colleague(study, "bob", *(["admin"] if more == "admin" else ["researcher"]))
+    if more == "elsewhere":
+        factories.grant(factories.study("other"), bob, "reader")
+    elif more == "permission":
+        bob.user_permissions.add(Permission.objects.get(codename="add_study"))
+    User.objects.filter(pk=bob.pk).update(is_superuser=more == "superuser")
+
+    told = desk.post(address("password", bob.pk), follow=True).content.decode()
+
+    bob.refresh_from_db()
+    assert "Ask an admin of the installation" in told
+    assert "/research/welcome/" not in told
+    assert bob.check_password(PASSWORD)
+
+
+def test_an_admin_of_the_installation_may_for_admins_of_studies_but_not_for_each_other(study, settings):
+    root = User.objects.create_superuser("root", password=PASSWORD)
+    bob = colleague(study, "bob", "admin")
+    factories.grant(study, User.objects.create_superuser("rex", password=PASSWORD), "admin")
+    signed_in(root).post(address("password", bob.pk))
+    signed_in(root).post(address("password", User.objects.get(username="rex").pk))
+    assert [User.objects.get(username=name).has_usable_password() for name in ("bob", "rex")] == [False, True]
+
+
+def test_the_sign_in_page_says_what_to_do_about_a_forgotten_password(client):
+    assert "Forgotten your password?" in client.get("/research/sign-in/").content.decode()

@@ -136,7 +136,7 @@ def play_a_profile_of(person: Participation) -> None:
 
 def erase(*arguments: str) -> dict:
     stdout = StringIO()
-    call_command("erase", *arguments, "--json", verbosity=0, stdout=stdout)
+    call_command("erase", *arguments, "--yes", "--json", verbosity=0, stdout=stdout)
     return json.loads(stdout.getvalue().splitlines()[-1])
 
 
@@ -345,7 +345,7 @@ def test_erase_says_only_what_it_removed_and_what_it_cannot_know(var: Path, caps
     person = factories.person(factories.study())
     factories.run_with_turns(person.study, person)
 
-    call_command("erase", "demo", person.code)
+    call_command("erase", "demo", person.code, "--yes")
 
     lines = capsys.readouterr().out.splitlines()
     assert "conversations: 1 removed" in lines
@@ -498,3 +498,23 @@ def test_queued_work_of_judges_on_pairs_goes_too(var: Path):
     erase("demo", person.code)
 
     assert not job.items.exists()
+
+
+@pytest.mark.parametrize("typed", ["P000", ""])
+def test_erase_removes_nothing_unless_the_code_is_typed_again(typed, var, monkeypatch):
+    person = factories.person(factories.study())
+    factories.run_with_turns(person.study, person)
+    monkeypatch.setattr("builtins.input", lambda _question: typed)
+    with pytest.raises(CommandError, match="Nothing was removed"):
+        call_command("erase", "demo", person.code)
+    assert person.runs.count() == 1
+    monkeypatch.setattr("builtins.input", lambda _question: person.code)
+    call_command("erase", "demo", person.code)
+    assert person.runs.count() == 0
+
+
+def test_erase_in_a_script_needs_yes(var, monkeypatch):
+    person = factories.person(factories.study())
+    monkeypatch.setattr("sys.stdin", StringIO(""))
+    with pytest.raises(CommandError, match="add --yes"):
+        call_command("erase", "demo", person.code)

@@ -298,6 +298,6 @@ def test_persons_words_are_recorded_with_those_of_others(server: str, tmp_path: 
     talk(here, someone)
     assert judge() == (summary(done=1), 0)
     assert export_calls(tmp_path / "calls.jsonl")["rows"] == 1
-    call_command("erase", "demo", someone.code)
+    call_command("erase", "demo", someone.code, "--yes")
     assert export_calls(tmp_path / "calls.jsonl")["rows"] == 0
     assert Study.objects.count() == 1

@@ -183,7 +183,7 @@ def test_the_command_lists_what_is_missing_and_what_to_do(hearts):
     told = str(refused.value)
     assert refused.value.returncode == 2
     assert "hearts cannot be opened yet. Missing:" in told
-    assert "Run manage.py try_oncall hearts --wait 10" in told
+    assert "Send a drill from the safety desk." in told
     assert "run manage.py run_bots hearts --count 2 --track counsellor." in told
 
 

@@ -306,13 +306,53 @@ def test_page_pays_what_is_ticked_and_undoes_it(desk, study):
     first, _second = over(study), over(study)
     desk.get(PAGE)
 
-    assert desk.post(f"{PAGE}pay/", {"pay": [f"{first.code}:8.00"]})["Location"] == PAGE
+    assert desk.post(f"{PAGE}pay/", {"pay": [f"{first.code}:8.00"], "confirmed": "yes"})["Location"] == PAGE
 
     payment = LedgerEntry.objects.get(kind="paid")
     assert (payment.participation, payment.by_name) == (first, "ada")
     assert desk.post(f"{PAGE}{payment.pk}/undo/")["Location"] == PAGE
     assert "booked as undone" in desk.get(PAGE).content.decode()
     assert LedgerEntry.objects.get(kind="undone").undoes == payment
+
+
+@db
+def test_page_asks_before_it_books(desk, study):
+    first, second = over(study), over(study)
+    ticks = [f"{one.code}:8.00" for one in (first, second)]
+    page = desk.get(PAGE).content.decode()
+    assert 'name="pay"' in page
+    assert "checked" not in page
+    assert desk.get(PAGE, {"tick": "all"}).content.decode().count("checked") == 2
+
+    asked = desk.post(f"{PAGE}pay/", {"pay": ticks}).content.decode()
+
+    assert "Book 2 people as paid?" in asked
+    assert "16.00" in asked
+    assert first.code in asked
+    assert not LedgerEntry.objects.filter(kind="paid").exists()
+
+
+@db
+def test_page_undoes_a_whole_booking_and_no_other(desk, study):
+    first, second, third = over(study), over(study), over(study)
+    desk.get(PAGE)
+    desk.post(f"{PAGE}pay/", {"pay": [f"{third.code}:8.00"], "confirmed": "yes"})
+    desk.post(f"{PAGE}pay/", {"pay": [f"{one.code}:8.00" for one in (first, second)], "confirmed": "yes"})
+    page = desk.get(PAGE)
+    booking = page.context["last_booking"]
+    assert "Last booking: 2 people" in page.content.decode()
+
+    desk.post(f"{PAGE}{booking[0].pk}/undo-all/")
+
+    undone = LedgerEntry.objects.filter(kind="undone")
+    assert {one.undoes.participation for one in undone} == {first, second}
+    assert desk.get(PAGE).context["last_booking"] == []
+
+
+@db
+def test_page_books_no_one_where_no_one_is_ticked(desk, study):
+    over(study)
+    assert "Tick the people whom you have paid" in desk.post(f"{PAGE}pay/", follow=True).content.decode()
 
 
 @db

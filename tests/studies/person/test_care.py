@@ -149,6 +149,37 @@ def test_letter_of_the_team_stands_on_the_page():
     assert ("I will call you at six." in page, "ada" in page) == (True, False)
 
 
+def test_letter_stands_open_until_the_person_has_read_it(desk):
+    person = someone()
+    person.say(GRAVE)
+    letter = record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="I will call you at six.")
+    page = person.client.get("/leave/").content.decode()
+    assert '<details class="card letter" open>' in page
+    place = f"/research/cared/risks/{event().pk}/"
+    assert "has not said yet that they have read it" in desk.get(place).content.decode()
+
+    for _twice in range(2):
+        sent = person.client.post("/study/letter/", {"letter": letter.pk, "next": "/leave/"})
+        assert sent["Location"] == "/leave/"
+
+    assert acts() == [("answered", "read")]
+    page = person.client.get("/leave/").content.decode()
+    assert "I will call you at six." in page
+    assert '<details class="card letter" >' in page
+    shown = desk.get(place).content.decode()
+    assert "has not said yet that they have read it" not in shown
+    assert "Has read the message" in shown
+
+
+def test_letter_of_someone_else_cannot_be_marked_as_read():
+    person, other = someone(), someone()
+    person.say(GRAVE)
+    letter = record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="I will call you at six.")
+    other.client.post("/study/letter/", {"letter": letter.pk})
+    other.client.post("/study/letter/", {"letter": "nonsense"})
+    assert SafetyAct.objects.filter(kind="answered").count() == 0
+
+
 # The answers
 
 

@@ -1,0 +1,35 @@
+"""Say in one line why PostgreSQL could not be reached, as far as its error tells."""
+
+import re
+
+from django.db import connection
+
+AWAY = "emostudy: DATABASE_URL: the database does not answer"
+NO_DATABASE = re.compile(r'database "([^"]+)" does not exist')
+REFUSED = re.compile(r'(?:password authentication failed for user|role) "([^"]+)"')
+SECONDS = 5  # for a connection
+
+
+def describe(error: Exception) -> str:
+    """Return the line for an error of connecting. It never repeats the address, which holds a password."""
+    told = str(error)
+    if found := NO_DATABASE.search(told):
+        return (
+            f'emostudy: DATABASE_URL: there is no database called "{found[1]}". Check the name in DATABASE_URL, or '
+            "create the database"
+        )
+    if found := REFUSED.search(told):
+        return f'emostudy: DATABASE_URL: PostgreSQL refuses the user "{found[1]}". Check the user and the password'
+    return AWAY
+
+
+def find_fault() -> str:
+    """Return the line that says why no connection can be made; empty where one can."""
+    if connection.vendor != "postgresql":
+        return ""
+    parameters = {**connection.get_connection_params(), "connect_timeout": SECONDS}
+    try:
+        connection.Database.connect(**parameters).close()
+    except connection.Database.OperationalError as error:
+        return describe(error)
+    return ""

@@ -1,0 +1,35 @@
+"""A form whose token no longer holds."""
+
+import pytest
+from django.test import Client
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def careful() -> Client:
+    return Client(enforce_csrf_checks=True, headers={"Accept-Language": "en"})
+
+
+def test_researcher_whose_form_was_open_too_long_reads_how_to_keep_their_words(careful, admin_user):
+    careful.force_login(admin_user)
+    page = careful.post("/research/some-study/risks/1/note/", {"text": "called her back"})
+    text = page.content.decode()
+    assert page.status_code == 403
+    assert "Copy your text." in text
+    assert 'href="/research/sign-in/"' in text
+    assert 'href="/study/"' not in text
+    assert 'class="help-link"' not in text
+
+
+def test_sign_in_form_that_was_open_too_long_shows_the_researchers_page(careful):
+    assert "Copy your text." in careful.post("/research/sign-in/", {"login": "a"}).content.decode()
+
+
+def test_person_whose_form_was_open_too_long_keeps_help_and_the_way_back(careful):
+    page = careful.post("/study/", {"step": "language"})
+    text = page.content.decode()
+    assert page.status_code == 403
+    assert 'href="/study/"' in text
+    assert 'class="help-link"' in text
+    assert "Copy your text." not in text

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from dialogue.documents import Fault
 from dialogue.languages import CODES
@@ -24,6 +25,7 @@ from studies.instruments.loading import instrument_ids
 from studies.models import AuditEntry, Protocol, Study, StudyDraft
 from studies.participation.consent import template_ids
 from studies.setup.addresses import words_of_addresses
+from studies.setup.past_days import find_past_days
 from studies.setup.storage import AmendmentReason, LoadedStudy, foresee_change, load_spec
 
 OWN_CARDS = "cards.json"  # the file of role cards that a study got on the workbench alone
@@ -75,12 +77,15 @@ def folder_of(draft: StudyDraft) -> Iterator[Path]:
 
 def read_draft(folder: Path) -> StudySpec:
     """Return the study that a folder holds. Raise StudyFileError."""
-    return read_study(
+    spec = read_study(
         folder / NAME,
         instruments=[*instrument_ids(), *template_ids()],
         prompt_folder=settings.FIXTURES / "prompts",
         taken_keys=words_of_addresses(),
     )
+    if over := find_past_days(spec, timezone.now().date()):
+        raise StudyFileError(folder / NAME, over)
+    return spec
 
 
 def get_languages(document: StudyDocument) -> tuple[str, ...]:

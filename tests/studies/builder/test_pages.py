@@ -502,3 +502,13 @@ def test_no_file_breaks_a_page(desk, text):
             assert rows(desk, draft, act, section.slug).status_code in (302, 404)
         assert desk.get(address(draft, section.slug, 0)).status_code in (200, 302, 404)
     assert desk.get(address(draft)).status_code == 200
+
+
+def test_day_of_retention_that_is_over_is_a_fault_of_its_field(desk):
+    draft = start_draft(desk)
+    page = desk.get(address(draft, "retention"))
+    desk.post(address(draft, "retention"), {**posted(page), "retention.keep_until": "2020-12-31"})
+    faults = faults_of(desk.get(address(draft)))
+    assert faults["retention.keep_until"][1].startswith("is over already")
+    assert desk.post(reverse("research-draft-load", args=[draft.pk])).status_code == 302
+    assert not Study.objects.filter(key="my_demo").exists()

@@ -44,6 +44,7 @@ REVIEWER = "reviewer"
 OF_REVIEWERS = ("reviews", "pairs")  # the steps that no one else has
 FOR_REVIEWERS = ("questionnaire", "training", *OF_REVIEWERS, "debrief")
 ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
+NEED_INTERVIEW = (ASKS_FOR_INTERVIEW, "if_recording")  # parts that would promise what only such a step does
 IMPLIED = {  # part of a consent form → what sets it
     TIMINGS: "display.timings",
     CHECKPOINTS: "[chat]",
@@ -363,15 +364,7 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
                 flag=TIMINGS,
             ),
         )
-    interviews = any(step.kind == INTERVIEW for step in spec.steps)
-    if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
-        yield (
-            ("consent", "flags"),
-            _(
-                'the study has an interview, so the consent form must mention it: add "%(flag)s"',
-                flag=ASKS_FOR_INTERVIEW,
-            ),
-        )
+    yield from _interview_flag_faults(spec, consent, form["flags"])
     for number, flag in enumerate(consent.flags):
         if flag in IMPLIED:
             yield (
@@ -391,6 +384,30 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
                     yield ("consent", name), _("is empty, but the consent form cannot do without it")
             elif not _is_filled(values.get(name, {})):
                 yield ("consent", name), _("is not filled in, and the consent form needs it") + _way_out(form, name)
+
+
+def _interview_flag_faults(spec: StudySpec, consent: ConsentSpec, offered: Collection[str]) -> Iterator[Rule]:
+    """Return that the consent form is silent about an interview, or announces one (or its recording) that no step
+    holds."""
+    interviews = any(step.kind == INTERVIEW for step in spec.steps)
+    if interviews and ASKS_FOR_INTERVIEW in offered and ASKS_FOR_INTERVIEW not in consent.flags:
+        yield (
+            ("consent", "flags"),
+            _(
+                'the study has an interview, so the consent form must mention it: add "%(flag)s"',
+                flag=ASKS_FOR_INTERVIEW,
+            ),
+        )
+    for number, flag in enumerate(consent.flags):
+        if flag in NEED_INTERVIEW and flag in offered and not interviews:
+            yield (
+                ("consent", "flags", number),
+                _(
+                    'the consent form announces an interview or its recording ("%(flag)s"), but no step is an '
+                    "interview: add the step, or take this part out",
+                    flag=flag,
+                ),
+            )
 
 
 def _is_filled(text: Text) -> bool:

@@ -378,6 +378,12 @@ FAULTS = [
         ["if_interview"],
         "consent.interview_minutes: is not filled in, and the consent form needs it",
     ),
+    (
+        "consent.flags",
+        ["if_cross_border", "if_interview"],
+        'consent.flags[2]: the consent form announces an interview or its recording ("if_interview"), but no step is '
+        "an interview: add the step, or take this part out",
+    ),
     # the walk
     (
         "steps",

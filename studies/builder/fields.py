@@ -85,6 +85,7 @@ class Field:
     may_be_none: bool = False  # an empty text says that there is none
     note: str = ""  # what else there is to know of the value
     offered: tuple[str, ...] = ()  # values to choose from, beside which others can be typed
+    meanwhile: "tuple[Part, ...]" = ()  # what someone else has saved since, where something else was typed
 
     @property
     def name(self) -> str:
@@ -274,7 +275,12 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
         return order_like(one.value, posted.getlist(one.name)) or keep_empty(one)
     if one.kind in (WORDS, RATES):
         read = read_number if one.kind == RATES else str
-        given = {part.language: read(text) for part in one.parts if (text := clean(posted, part.name))}
+        was_sent = any(part.name in posted for part in one.parts)
+        texts = {
+            part.language: clean(posted, part.name) if part.name in posted or not was_sent else part.value
+            for part in one.parts  # what the page had no input for, as a language chosen since, stays
+        }
+        given = {language: read(text) for language, text in texts.items() if text}
         return "" if not given and f"{one.name}.none" in posted else join_languages(given, one)
     text = clean(posted, one.name)
     if not text:

@@ -1,5 +1,6 @@
 """The pages of single sections: fields, lists of tables, and files beside the study file."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dialogue.documents import Place
 from dialogue.input_checks import int_from
+from studies.builder.conflicts import get_hashes, get_rows_hash, list_lost, merge_typed, read_hashes
 from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store
@@ -79,6 +81,7 @@ def list_page(request: HttpRequest, draft: StudyDraft, shown: Section, document:
     context = {
         "section": shown,
         "rows": list(describe_rows(shown, document, checked)),
+        "seen": get_rows_hash(shown, document),
         "presets": PRESETS if shown.slug in MODELS else (),
         "faults": checked.faults.get(shown.slug, ()),
     }
@@ -126,27 +129,41 @@ def fields_page(
     document: StudyDocument,
     number: int | None = None,
 ) -> HttpResponse:
-    """Show fields, and take over what was typed. What cannot stand in the file at all comes again as it was typed."""
+    """Show fields, and take over what was typed. What cannot stand in the file at all comes again as it was typed, and
+    all of it does where someone else has changed the section meanwhile."""
     unread: Mapping[str, str] = {}
+    seen = read_hashes(request.POST.get("seen", ""))
+    clashes = False
     if request.method == "POST":
-        if request.POST.get("revision") != str(draft.revision):
-            messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))
-            return redirect(request.path)
-        unread = write_fields(document, make_section_fields(shown, place, document, CheckedDraft(None)), request.POST)
+        saved = make_section_fields(shown, place, document, CheckedDraft(None))
+        clashes = get_hashes(saved) != seen
+    if clashes:
+        said = _(
+            "Not saved: this section was changed elsewhere while you were writing. What you wrote is below. Marked "
+            "fields also show what is saved now. Save again to keep what stands in the fields."
+        )
+        messages.error(request, said)
+    elif request.method == "POST":
+        unread = write_fields(document, saved, request.POST)
         if number is None and place and document.get(place) == {}:
             document.set(place, None)  # the study has no such section
         store_text(request, draft, document.text, unread)
     checked = check_draft(draft)
     fields = make_section_fields(shown, place, document, checked)
     left = sum(1 for one in fields if one.faults)
-    if request.method == "POST" and not unread:
+    if request.method == "POST" and not unread and not clashes:
         if left:
             said = ngettext("%(left)d field needs a look.", "%(left)d fields need a look.", left) % {"left": left}
             messages.warning(request, said)
         return redirect(request.path)
     context = {
         "section": shown,
-        "fields": [retype(one, request.POST, unread) for one in fields],
+        "fields": merge_typed(fields, request.POST, seen)
+        if clashes
+        else [retype(one, request.POST, unread) for one in fields],
+        "lost": list_lost(fields, request.POST, seen) if clashes else (),
+        "seen": json.dumps(get_hashes(fields)),
+        "preset_chosen": request.POST.get("preset", ""),
         "number": number,
         "position": None if number is None else number + 1,
         "files": list_files(draft) if shown.slug == PROMPTS else (),
@@ -154,7 +171,8 @@ def fields_page(
         "presets": PRESETS if shown.slug in MODELS else (),
         "unread": len(unread),
     }
-    return show_draft(request, draft, "builder_section", context, checked, status=400 if unread else 200)
+    status = 409 if clashes else 400 if unread else 200
+    return show_draft(request, draft, "builder_section", context, checked, status=status)
 
 
 def store_text(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
@@ -198,8 +216,8 @@ def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpRespo
         return redirect("research-draft-text", draft.pk)
     if not shown.is_list:
         raise Http404
-    if request.POST.get("revision") != str(draft.revision):
-        messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))
+    if request.POST.get("seen") != get_rows_hash(shown, document):
+        messages.error(request, _("Not saved: this list was changed elsewhere since the page was opened."))
         return redirect("research-draft-section", draft.pk, slug)
     act, _sign, written = request.POST.get("act", "").partition(":")
     if act == "add":

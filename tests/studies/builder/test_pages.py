@@ -48,7 +48,12 @@ def posted(page):
         else:
             found |= {part.name: part.value for part in one.parts}
             found |= {f"{one.name}.none": "yes"} if one.is_none else {}
-    return {**found, "revision": page.context["draft"].revision}
+    return {**found, "seen": page.context["seen"]}
+
+
+def rows_seen(desk, draft, slug):
+    """What the page of a list would send back with a press of one of its buttons."""
+    return (desk.get(address(draft, slug)).context or {}).get("seen", "")
 
 
 def faults_of(page):
@@ -198,7 +203,8 @@ def test_companies_that_nothing_uses_are_remarked_before_loading(desk):
 def test_provider_fills_in_what_its_models_have_in_common(desk):
     draft = start_draft(desk)
     desk.post(
-        reverse("research-draft-rows", args=[draft.pk, "arms"]), {"act": "add", "preset": "openai", "revision": 1}
+        reverse("research-draft-rows", args=[draft.pk, "arms"]),
+        {"act": "add", "preset": "openai", "seen": rows_seen(desk, draft, "arms")},
     )
     assert values(draft)["arms"][-1] == {
         "kind": "openai_compatible",
@@ -211,7 +217,7 @@ def test_provider_fills_in_what_its_models_have_in_common(desk):
 
 def rows(desk, draft, act, slug="arms"):
     draft.refresh_from_db()
-    sent = {"act": act, "revision": draft.revision}
+    sent = {"act": act, "seen": rows_seen(desk, draft, slug)}
     return desk.post(reverse("research-draft-rows", args=[draft.pk, slug]), sent)
 
 
@@ -232,7 +238,8 @@ def test_table_is_moved_to_where_it_was_dropped(desk):
 
     def drop(number, place):
         draft.refresh_from_db()
-        return desk.post(address_of_rows, {"act": f"to:{number}", "place": place, "revision": draft.revision})
+        seen = rows_seen(desk, draft, "arms")
+        return desk.post(address_of_rows, {"act": f"to:{number}", "place": place, "seen": seen})
 
     drop(0, len(keys) - 1)
     assert [arm["key"] for arm in values(draft)["arms"]] == [*keys[1:], keys[0]]
@@ -265,13 +272,66 @@ def test_change_can_be_undone_to_the_beginning(desk):
     assert "There is nothing to undo." in told.content.decode()
 
 
-def test_form_of_an_older_state_changes_nothing(desk):
+def test_change_of_another_section_meanwhile_is_no_conflict(desk):
     draft = start_draft(desk)
     page = desk.get(address(draft, "chat"))
     rows(desk, draft, "remove:0")
-    told = desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7"}, follow=True)
-    assert "changed elsewhere" in told.content.decode()
-    assert values(draft)["chat"]["min_turns"] != 7
+    desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7"})
+    assert values(draft)["chat"]["min_turns"] == 7
+
+
+def test_change_of_the_same_section_meanwhile_shows_both(desk):
+    draft = start_draft(desk)
+    page = desk.get(address(draft, "chat"))
+    desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "4", "chat.max_turns": "44"})
+
+    told = desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7", "chat.opening.en": "Hello."})
+
+    assert (told.status_code, values(draft)["chat"]["min_turns"]) == (409, 4)
+    assert "this section was changed elsewhere while you were writing" in told.content.decode()
+    shown = {one.key: one for one in told.context["fields"]}
+    assert (shown["min_turns"].value, [part.value for part in shown["min_turns"].meanwhile]) == (7, ["4"])
+    assert (shown["max_turns"].value, shown["max_turns"].meanwhile) == (44, ())  # not touched here: as it is saved
+    assert [part.value for part in shown["opening"].parts] == ["Hello.", ""]
+
+    desk.post(address(draft, "chat"), posted(told))
+    chat = values(draft)["chat"]
+    assert (chat["min_turns"], chat["max_turns"], chat["opening"]["en"]) == (7, 44, "Hello.")
+
+
+def test_text_typed_into_a_field_that_is_gone_is_shown(desk):
+    draft = start_draft(desk, "emoharbor")
+    page = desk.get(address(draft, "consent"))
+    values_now = StudyDocument(draft.text)
+    values_now.set(("consent", "instrument"), None)
+    StudyDraft.objects.update(text=values_now.text)
+    told = desk.post(address(draft, "consent"), {**posted(page), "consent.pi_name.en": "Ada Byron"})
+    assert ("consent.pi_name.en", "Ada Byron") in [(part.name, part.value) for part in told.context["lost"]]
+    assert "Ada Byron" in told.content.decode()
+
+
+def test_text_in_a_language_that_was_added_meanwhile_stays(desk):
+    draft = start_draft(desk, "minimal")
+    document = StudyDocument(draft.text)
+    document.set(("languages",), ["en"])
+    document.set(("consent", "pi_name"), {"en": "Ada", "zh": "艾达"})
+    StudyDraft.objects.update(text=document.text)
+    page = desk.get(address(draft, "consent"))
+    document.set(("languages",), ["en", "zh"])
+    StudyDraft.objects.update(text=document.text)
+    desk.post(address(draft, "consent"), {**posted(page), "consent.pi_name.en": "Ada Byron"})
+    assert values(draft)["consent"]["pi_name"] == {"en": "Ada Byron", "zh": "艾达"}
+
+
+def test_buttons_of_an_older_list_change_nothing(desk):
+    draft = start_draft(desk)
+    sent = {"act": "remove:0", "seen": rows_seen(desk, draft, "arms")}
+    place = reverse("research-draft-rows", args=[draft.pk, "arms"])
+    desk.post(place, sent)
+    keys = [arm["key"] for arm in values(draft)["arms"]]
+    told = desk.post(place, sent, follow=True)
+    assert "this list was changed elsewhere" in told.content.decode()
+    assert [arm["key"] for arm in values(draft)["arms"]] == keys
 
 
 def test_text_and_sections_are_two_views_of_one_draft(desk):

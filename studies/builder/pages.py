@@ -21,7 +21,7 @@ from studies.builder.sections import Section, get_sections, owner_of
 from studies.design.contradictions import remarks
 from studies.design.differences import compare
 from studies.design.reading import StudyFileError
-from studies.design.writing import dump_study
+from studies.design.writing import dump_to_compare
 from studies.models import Amendment, Study, StudyDraft
 from studies.participation.durations import remark_on_times
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
@@ -104,7 +104,7 @@ def load_page(
     study = Study.objects.filter(key=checked.spec.key).first()
     if study:
         before = study.current()
-        lines = list(compare(dump_study(before.full_spec()), dump_study(checked.spec)))
+        lines = list(compare(dump_to_compare(before.full_spec()), dump_to_compare(checked.spec)))
         context |= {"lines": lines, "old": before.version, "new": before.version + 1, "stage": study.stage}
         context["under_way"] = study.under_way()
     status = 422 if form and form.is_bound else 200

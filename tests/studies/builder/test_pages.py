@@ -572,3 +572,26 @@ def test_day_of_retention_that_is_over_is_a_fault_of_its_field(desk):
     assert faults["retention.keep_until"][1].startswith("is over already")
     assert desk.post(reverse("research-draft-load", args=[draft.pk])).status_code == 302
     assert not Study.objects.filter(key="my_demo").exists()
+
+
+def shuffle(value):
+    """The value as a database may give it back: with the keys of its tables in another order."""
+    if isinstance(value, dict):
+        return {key: shuffle(value[key]) for key in sorted(value, key=lambda key: (len(key), key), reverse=True)}
+    return [shuffle(member) for member in value] if isinstance(value, list) else value
+
+
+def test_one_changed_number_is_one_changed_line(desk):
+    study = load_spec(replace(factories.demo_spec(), key="lab_study")).protocol.study
+    desk.post(reverse("research-edit-design", args=[study.key]))
+    draft = StudyDraft.objects.latest("pk")
+    page = desk.get(address(draft, "chat"))
+    desk.post(address(draft, "chat"), {**posted(page), "chat.max_turns": "41"})
+    protocol = study.current()
+    protocol.design = shuffle(protocol.design)
+    protocol.save()
+
+    lines = desk.get(reverse("research-draft-load", args=[draft.pk])).context["lines"]
+
+    changed = [(line.before, line.after) for line in lines if line.kind not in ("same", "gap")]
+    assert changed == [(f"max_turns = {factories.demo_spec().chat.max_turns}", "max_turns = 41")]

@@ -13,7 +13,18 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from studies.builder.document import StudyDocument
-from studies.builder.fields import CHOICE, RATES, SEVERAL, TRUTH, WORDS, Field, Part, UnreadError, read_typed
+from studies.builder.fields import (
+    CHOICE,
+    RATES,
+    SEVERAL,
+    TRUTH,
+    WORDS,
+    Field,
+    Part,
+    UnreadError,
+    read_typed,
+    show_unread,
+)
 from studies.builder.sections import Section
 
 HASH_LENGTH = 12  # characters of a hash: enough to tell values of one field apart
@@ -54,7 +65,7 @@ def merge_field(one: Field, posted: QueryDict, seen: str | None) -> Field:
     try:
         typed = read_typed(one, posted)
     except UnreadError as error:
-        return replace(one, typed=posted.get(one.name, ""), faults=(*one.faults, str(error)), meanwhile=describe(one))
+        return replace(show_unread(one, posted, str(error)), meanwhile=describe(one))
     if typed == one.value or get_hash(typed) == seen:
         return one
     chosen = typed if isinstance(typed, list) else [typed]

@@ -16,6 +16,7 @@ from dialogue.languages import CODES
 from dialogue.prompts import read_prompt
 from studies.audit.chain import record
 from studies.builder.document import NAME, StudyDocument
+from studies.builder.pasted_keys import refuse_pasted_keys
 from studies.builder.sections import owner_of
 from studies.design.card_files import CardSpec, dump_cards, read_cards
 from studies.design.reading import INSTRUMENTS, StudyFileError, card_file, languages_of, read_study
@@ -151,8 +152,8 @@ def find_draft_of(study: Study) -> StudyDraft | None:
 
 
 def open_draft(text: str, files: Mapping[str, str], owner: Any, study: Study | None = None) -> StudyDraft:
-    """Store a new draft. Raise DocumentError where the text is no TOML."""
-    StudyDocument(text)
+    """Store a new draft. Raise DocumentError where the text is no TOML, or has a key in the place of a variable."""
+    refuse_pasted_keys(StudyDocument(text))
     return StudyDraft.objects.create(
         text=text, files=dict(files), owner=owner, owner_name=owner.get_username(), study=study
     )

@@ -7,7 +7,7 @@ have one set of rules.
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import QueryDict
@@ -18,8 +18,9 @@ from django.utils.translation import gettext as _
 from dialogue.documents import Place, place_of
 from dialogue.languages import LANGUAGES
 from dialogue.providers.registry import has_key
-from dialogue.schema import Needed, SchemaField, check_variable, fields_of
+from dialogue.schema import Needed, SchemaField, fields_of
 from studies.builder.document import StudyDocument
+from studies.builder.pasted_keys import is_variable, say_what_to_do, wants_variable
 from studies.builder.sections import PROMPTS
 from studies.design.reference import as_toml, choices_of, table_of, usual_of
 from studies.design.spec import check_instrument, read_checkpoints, read_opening
@@ -85,6 +86,7 @@ class Field:
     may_be_none: bool = False  # an empty text says that there is none
     note: str = ""  # what else there is to know of the value
     offered: tuple[str, ...] = ()  # values to choose from, beside which others can be typed
+    wants_variable: bool = False  # the name of an environment variable, in whose place a key must not stand
     meanwhile: "tuple[Part, ...]" = ()  # what someone else has saved since, where something else was typed
 
     @property
@@ -111,7 +113,9 @@ class Field:
         return [Part(self.name, self.typed if self.typed is not None else self.typed_form())]
 
     def typed_form(self) -> str:
-        """Return the value as people type it."""
+        """Return the value as people type it. What may be a key, in a draft of earlier times, is not shown."""
+        if self.wants_variable and not is_variable(self.value):
+            return ""
         if self.kind == LINES:
             return "\n".join(map(show, self.value)) if isinstance(self.value, list) else show(self.value)
         if self.kind == NUMBERS:
@@ -216,7 +220,8 @@ def make_field(
         languages=languages,
         choices=tuple(Choice(one, label, one in chosen) for one, label in [*choices, *unknown]),
         faults=faults_at(faults, place),
-        note=describe_variable(value) if check_variable in checks_of(schema_field) else "",
+        wants_variable=wants_variable(schema_field),
+        note=describe_variable(value) if wants_variable(schema_field) else "",
         offered=offer_scripts(place, document),
     )
 
@@ -285,6 +290,8 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
     text = clean(posted, one.name)
     if not text:
         return keep_empty(one)
+    if one.wants_variable and not is_variable(text):
+        raise UnreadError(say_what_to_do())
     if one.kind == NUMBER:
         return read_number(text)
     if one.kind == LINES:
@@ -292,6 +299,12 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
     if one.kind == NUMBERS:
         return read_numbers(text)
     return read_table(text) if one.kind == TABLE else text
+
+
+def show_unread(one: Field, posted: QueryDict, wrong: str) -> Field:
+    """Return a field that could not be taken over, as it was typed. What may be a key is not shown again."""
+    typed = "" if one.wants_variable else posted.get(one.name, "")
+    return replace(one, typed=typed, faults=(*one.faults, wrong))
 
 
 def keep_empty(one: Field) -> Any:

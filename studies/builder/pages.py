@@ -17,6 +17,7 @@ from studies.access.granting import make_founder, may_load
 from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store, title_of
 from studies.builder.drafts import CheckedDraft, check_draft, foresee, load_draft
+from studies.builder.pasted_keys import refuse_pasted_keys
 from studies.builder.sections import Section, get_sections, owner_of
 from studies.design.contradictions import remarks
 from studies.design.differences import compare
@@ -171,7 +172,7 @@ def text(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
         return show_draft(request, draft, "builder_text", {"text": draft.text, "faults": faults}, checked)
     typed = request.POST.get("text", "").replace("\r\n", "\n")
     try:
-        StudyDocument(typed)
+        refuse_pasted_keys(StudyDocument(typed))
     except DocumentError as error:
         context = {"text": typed, "unsaved": [str(fault) for fault in error.faults]}
         return show_draft(request, draft, "builder_text", context, status=400)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from django.contrib import messages
@@ -19,8 +19,9 @@ from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store
 from studies.builder.drafts import CheckedDraft, check_draft, get_languages
-from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show
+from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show, show_unread
 from studies.builder.files import list_files, prompt_fields, save_file
+from studies.builder.pasted_keys import forget_pasted_keys
 from studies.builder.presets import PRESETS, find_preset
 from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
 from studies.instruments.loading import instrument_ids, load
@@ -181,6 +182,7 @@ def store_text(request: HttpRequest, draft: StudyDraft, text: str, unread: Mappi
         store(request, draft, text=text)
         return
     if draft.change(text=text):
+        forget_pasted_keys(draft)
         draft.save()
     said = _("Not saved: %(fields)s. What you wrote is still on this page; the other fields are saved.")
     messages.error(request, said % {"fields": ", ".join(unread)})
@@ -202,9 +204,7 @@ def write_fields(document: StudyDocument, fields: Sequence[Field], posted: Query
 
 def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:
     """Return a field that could not be taken over, as it was typed."""
-    if one.name not in unread:
-        return one
-    return replace(one, typed=posted.get(one.name, ""), faults=(*one.faults, unread[one.name]))
+    return show_unread(one, posted, unread[one.name]) if one.name in unread else one
 
 
 @require_POST

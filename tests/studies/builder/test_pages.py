@@ -595,3 +595,54 @@ def test_one_changed_number_is_one_changed_line(desk):
 
     changed = [(line.before, line.after) for line in lines if line.kind not in ("same", "gap")]
     assert changed == [(f"max_turns = {factories.demo_spec().chat.max_turns}", "max_turns = 41")]
+
+
+SECRET = "sk-proj-0123456789abcdef"
+
+
+def all_versions(draft):
+    draft.refresh_from_db()
+    return json.dumps([draft.text, draft.files, draft.earlier])
+
+
+@pytest.mark.parametrize(
+    ("slug", "number", "name"),
+    [
+        ("arms", 0, "arms[1].api_key_env"),
+        ("seeker", None, "seeker.api_key_env"),
+        ("safety.second_line", None, "safety.second_line.api_key_env"),
+    ],
+)
+def test_key_in_the_place_of_a_variable_is_neither_stored_nor_shown(desk, slug, number, name):
+    draft = start_draft(desk)
+    page = desk.get(address(draft, slug, number))
+    told = desk.post(address(draft, slug, number), {**posted(page), name: SECRET})
+    assert told.status_code == 400
+    (field,) = [one for one in told.context["fields"] if one.name == name]
+    assert field.faults[-1].startswith("This is not the name of a variable")
+    assert SECRET not in told.content.decode() + all_versions(draft)
+
+
+def test_key_in_the_text_of_the_file_is_not_stored(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("arms", 0, "api_key_env"), SECRET)
+    told = desk.post(reverse("research-draft-text", args=[draft.pk]), {"text": document.text})
+    assert told.status_code == 400
+    assert told.context["unsaved"][0].startswith("arms[1].api_key_env: This is not the name of a variable")
+    upload = SimpleUploadedFile("study.toml", document.text.encode())
+    assert desk.post(reverse("research-new-study"), {"begin": "upload", "file": upload}).status_code == 400
+    assert SECRET not in all_versions(draft)
+
+
+def test_key_in_an_earlier_version_goes_with_the_next_change(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("arms", 0, "api_key_env"), SECRET)
+    draft.change(text=document.text)  # as drafts were stored before this was refused
+    draft.save()
+    page = desk.get(address(draft, "arms", 0))
+    desk.post(address(draft, "arms", 0), {**posted(page), "arms[1].api_key_env": "OPENAI_API_KEY"})
+    assert values(draft)["arms"][0]["api_key_env"] == "OPENAI_API_KEY"
+    assert SECRET not in all_versions(draft)
+    assert len(draft.earlier) == 2

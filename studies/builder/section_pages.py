@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.documents import Place
@@ -22,7 +22,7 @@ from studies.builder.drafts import CheckedDraft, check_draft, get_languages
 from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show, show_unread
 from studies.builder.files import list_files, prompt_fields, save_file
 from studies.builder.pasted_keys import forget_pasted_keys
-from studies.builder.presets import PRESETS, find_preset
+from studies.builder.presets import PRESETS, Preset, find_preset
 from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
 from studies.instruments.loading import instrument_ids, load
 from studies.models import Participation, StudyDraft
@@ -30,6 +30,16 @@ from studies.participation.language import instrument_language
 from studies.participation.step_kinds import KINDS
 
 STEPS = "steps"
+OF_PROVIDER = ("model", "base_url", "api_key_env", "provider")  # what every provider has its own of, or none
+OF_MODEL = ("title", "group")  # what describes a model to people and in tables
+REMOVED_WORDS = {
+    "title": gettext_lazy("its name for people"),
+    "group": gettext_lazy("its group"),
+    "model": gettext_lazy("the model"),
+    "base_url": gettext_lazy("the address"),
+    "api_key_env": gettext_lazy("the variable of the key"),
+    "provider": gettext_lazy("the company"),
+}
 MODELS = ("arms", "judges", "seeker", "evaluator")  # the sections that have a model
 
 
@@ -146,6 +156,8 @@ def fields_page(
         messages.error(request, said)
     elif request.method == "POST":
         unread = write_fields(document, saved, request.POST)
+        if preset := find_preset(request.POST.get("preset", "")):
+            tell_preset(request, preset, fill_in_preset(document, place, preset, saved))
         if number is None and place and document.get(place) == {}:
             document.set(place, None)  # the study has no such section
         store_text(request, draft, document.text, unread)
@@ -196,10 +208,28 @@ def write_fields(document: StudyDocument, fields: Sequence[Field], posted: Query
             document.set(one.place, read_typed(one, posted))
         except UnreadError as error:
             unread[one.name] = str(error)
-    if preset := find_preset(posted.get("preset", "")):
-        for key, value in preset.values.items():
-            document.set((*fields[0].place[:-1], key), value)
     return unread
+
+
+def fill_in_preset(document: StudyDocument, place: Place, preset: Preset, before: Sequence[Field]) -> list[str]:
+    """Write the settings of a provider, and remove those of the earlier one that it does not have; return the keys of
+    what was removed. A title or a group stays if it was typed just now, or if the model is the same."""
+    saved = {one.key: one.value for one in before}
+    values = {key: preset.values.get(key) for key in (*preset.values, *OF_PROVIDER)}
+    if values["model"] != saved.get("model"):
+        values |= {key: None for key in OF_MODEL if document.get((*place, key)) == saved.get(key)}
+    removed = [key for key, value in values.items() if value is None and document.get((*place, key))]
+    for key, value in values.items():
+        document.set((*place, key), value)
+    return removed
+
+
+def tell_preset(request: HttpRequest, preset: Preset, removed: Sequence[str]) -> None:
+    """Say what was filled in, and what of the earlier model was removed."""
+    messages.info(request, _("Filled in: the usual settings of %(name)s.") % {"name": preset.name})
+    if removed:
+        said = _("Removed, because it described the earlier model: %(fields)s. Write it again where you need it.")
+        messages.warning(request, said % {"fields": ", ".join(str(REMOVED_WORDS[key]) for key in removed)})
 
 
 def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:

@@ -646,3 +646,47 @@ def test_key_in_an_earlier_version_goes_with_the_next_change(desk):
     assert values(draft)["arms"][0]["api_key_env"] == "OPENAI_API_KEY"
     assert SECRET not in all_versions(draft)
     assert len(draft.earlier) == 2
+
+
+def fill_arm(desk, draft, **arm):
+    document = StudyDocument(draft.text)
+    for key, value in arm.items():
+        document.set(("arms", 0, key), value)
+    StudyDraft.objects.update(text=document.text)
+
+
+def choose_preset(desk, draft, preset, **typed):
+    page = desk.get(address(draft, "arms", 0))
+    sent = {**posted(page), **typed, "preset": preset}
+    told = desk.post(address(draft, "arms", 0), sent, follow=True)
+    return values(draft)["arms"][0], [str(message) for message in told.context["messages"]]
+
+
+DEEPSEEK = {"title": "DeepSeek", "group": "open", "kind": "openai_compatible", "model": "deepseek-chat"}
+AT_DEEPSEEK = {"base_url": "https://api.deepseek.com/v1", "api_key_env": "DEEPSEEK_API_KEY", "provider": "DeepSeek"}
+
+
+def test_provider_takes_the_words_about_the_earlier_model_with_it(desk):
+    draft = start_draft(desk)
+    fill_arm(desk, draft, **DEEPSEEK, **AT_DEEPSEEK)
+    arm, said = choose_preset(desk, draft, "openai")
+    assert (arm["model"], arm["provider"], arm["api_key_env"]) == ("gpt-4o", "OpenAI", "OPENAI_API_KEY")
+    assert not {"title", "group"} & arm.keys()
+    assert "Removed, because it described the earlier model: its name for people, its group. " in " ".join(said)
+
+
+@pytest.mark.parametrize(("preset", "left"), [("scripted", set()), ("vllm", {"model", "base_url", "provider"})])
+def test_provider_leaves_no_setting_of_the_earlier_one(desk, preset, left):
+    draft = start_draft(desk)
+    fill_arm(desk, draft, **DEEPSEEK, **AT_DEEPSEEK)
+    arm, _said = choose_preset(desk, draft, preset)
+    assert {"model", "base_url", "api_key_env", "provider", "title", "group"} & arm.keys() == left
+    assert "DeepSeek" not in json.dumps(arm)
+
+
+def test_name_that_is_typed_with_the_provider_stays(desk):
+    draft = start_draft(desk)
+    fill_arm(desk, draft, **DEEPSEEK, **AT_DEEPSEEK)
+    arm, said = choose_preset(desk, draft, "openai", **{"arms[1].title.en": "GPT-4o", "arms[1].title.zh": "GPT-4o"})
+    assert arm["title"] == "GPT-4o"
+    assert "its name for people" not in " ".join(said)

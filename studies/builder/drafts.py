@@ -10,15 +10,18 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from dialogue.documents import Fault
-from dialogue.languages import CODES
+from dialogue.documents import translate as say
+from dialogue.languages import CODES, LANGUAGES
 from dialogue.prompts import read_prompt
 from studies.audit.chain import record
 from studies.builder.document import NAME, StudyDocument
 from studies.builder.pasted_keys import refuse_pasted_keys
 from studies.builder.sections import owner_of
 from studies.design.card_files import CardSpec, dump_cards, read_cards
+from studies.design.contradictions import way_out_in_files
 from studies.design.reading import INSTRUMENTS, StudyFileError, card_file, languages_of, read_study
 from studies.design.spec import StudySpec
 from studies.design.writing import dump_study
@@ -29,6 +32,7 @@ from studies.setup.addresses import words_of_addresses
 from studies.setup.past_days import find_past_days
 from studies.setup.storage import AmendmentReason, LoadedStudy, foresee_change, load_spec
 
+LANGUAGE_NAMES = {one.code: one.name for one in LANGUAGES}
 OWN_CARDS = "cards.json"  # the file of role cards that a study got on the workbench alone
 
 
@@ -60,8 +64,18 @@ def check_draft(draft: StudyDraft) -> CheckedDraft:
 def group_faults(faults: Sequence[Fault]) -> dict[str, list[str]]:
     grouped: dict[str, list[str]] = {}
     for fault in faults:
-        grouped.setdefault(fault.place, []).append(fault.message)
+        grouped.setdefault(fault.place, []).append(reword(fault))
     return grouped
+
+
+def reword(fault: Fault) -> str:
+    """Return a fault in the words of the pages, on which languages have names, and "there is none" has a box."""
+    language = LANGUAGE_NAMES.get(fault.place.rpartition(".")[2])
+    if language and fault.message == say("is missing"):
+        return _("is missing in %(language)s") % {"language": language}
+    if fault.message.endswith(way_out_in_files()):
+        return _("is not filled in. Write it, or tick “There is none”.")
+    return fault.message
 
 
 @contextmanager

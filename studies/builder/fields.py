@@ -286,7 +286,12 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
             for part in one.parts  # what the page had no input for, as a language chosen since, stays
         }
         given = {language: read(text) for language, text in texts.items() if text}
-        return "" if not given and f"{one.name}.none" in posted else join_languages(given, one)
+        if f"{one.name}.none" not in posted:
+            return join_languages(given, one)
+        if given:
+            said = _("“There is none” was ticked, but there is a text. Save again to keep the text, or clear it first.")
+            raise UnreadError(said)
+        return ""
     text = clean(posted, one.name)
     if not text:
         return keep_empty(one)
@@ -304,7 +309,8 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
 def show_unread(one: Field, posted: QueryDict, wrong: str) -> Field:
     """Return a field that could not be taken over, as it was typed. What may be a key is not shown again."""
     typed = "" if one.wants_variable else posted.get(one.name, "")
-    return replace(one, typed=typed, faults=(*one.faults, wrong))
+    texts = {part.language: posted.get(part.name, "") for part in one.parts} if one.kind == WORDS else one.value
+    return replace(one, typed=typed, value=texts, faults=(*one.faults, wrong))
 
 
 def keep_empty(one: Field) -> Any:

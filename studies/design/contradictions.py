@@ -415,8 +415,12 @@ def _is_filled(text: Text) -> bool:
 
 
 def _way_out(form: Mapping[str, Any], name: str) -> str:
-    way_out = _('("" if there is none: its sentences are then left out)')
-    return f" {way_out}" if name in form.get("may_be_empty", ()) else ""
+    return f" {way_out_in_files()}" if name in form.get("may_be_empty", ()) else ""
+
+
+def way_out_in_files() -> str:
+    """Return how a file says that there is nothing to fill in. Pages have a box for it."""
+    return _('("" if there is none: its sentences are then left out)')
 
 
 def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:

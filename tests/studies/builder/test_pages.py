@@ -147,7 +147,7 @@ def test_faults_that_most_drafts_have_are_told_in_the_language_of_the_page(desk)
         faults = check_draft(draft).faults
     assert faults["contact"] == ["缺失"]
     assert faults["consent.pi_name"] == ["尚未填写，而知情同意书需要这一项"]
-    assert faults["consent.funder"] == ['尚未填写，而知情同意书需要这一项 （如果没有，请填 ""，相关句子会随之省略）']
+    assert '""' not in faults["consent.funder"][0]
 
 
 def test_faults_lead_to_their_fields(desk):
@@ -690,3 +690,46 @@ def test_name_that_is_typed_with_the_provider_stays(desk):
     arm, said = choose_preset(desk, draft, "openai", **{"arms[1].title.en": "GPT-4o", "arms[1].title.zh": "GPT-4o"})
     assert arm["title"] == "GPT-4o"
     assert "its name for people" not in " ".join(said)
+
+
+def two_languages(desk):
+    """A draft in two languages whose consent form is not filled in."""
+    draft = start_draft(desk, "emoharbor")
+    assert values(draft)["languages"] == ["zh", "en"]
+    return draft
+
+
+def left_in_consent(draft):
+    return {place: said for place, said in check_draft(draft).faults.items() if place.startswith("consent.")}
+
+
+def test_text_in_one_of_two_languages_is_one_thing_to_do(desk):
+    draft = two_languages(desk)
+    before = left_in_consent(draft)
+    assert before["consent.funder"] == ["is not filled in. Write it, or tick “There is none”."]
+    assert before["consent.pi_name"] == ["is not filled in, and the consent form needs it"]
+    page = desk.get(address(draft, "consent"))
+    sent = {**posted(page), "consent.funder.en": "the Lab", "consent.pi_name.en": "Ada"}
+    desk.post(address(draft, "consent"), sent)
+    draft.refresh_from_db()
+    after = left_in_consent(draft)
+    assert sum(map(len, after.values())) == sum(map(len, before.values()))
+    assert (after["consent.funder.zh"], after["consent.pi_name.zh"]) == (
+        ["is missing in 简体中文"],
+        ["is missing in 简体中文"],
+    )
+    assert not {"consent.funder", "consent.pi_name"} & after.keys()
+
+
+def test_there_is_none_over_a_text_drops_nothing(desk):
+    draft = two_languages(desk)
+    page = desk.get(address(draft, "consent"))
+    sent = {**posted(page), "consent.funder.en": "the Lab", "consent.funder.none": "yes", "consent.pi_name.en": "Ada"}
+    told = desk.post(address(draft, "consent"), sent)
+    assert told.status_code == 400
+    shown = {one.key: one for one in told.context["fields"]}
+    assert [part.value for part in shown["funder"].parts] == ["", "the Lab"]
+    assert shown["funder"].faults[-1].startswith("“There is none” was ticked, but there is a text.")
+    assert values(draft)["consent"]["pi_name"] == {"en": "Ada"}
+    desk.post(address(draft, "consent"), posted(told))
+    assert values(draft)["consent"]["funder"] == {"en": "the Lab"}

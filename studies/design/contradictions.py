@@ -12,7 +12,7 @@ from typing import Any
 from dialogue.documents import place_of, suggestion
 from dialogue.documents import translate as _
 from dialogue.languages import CODES
-from dialogue.schema import Rule
+from dialogue.schema import Rule, check_email
 from dialogue.self_identification import names_itself
 from studies.design.blocks import impossible
 from studies.design.plan import SCREENING
@@ -52,6 +52,9 @@ IMPLIED = {  # part of a consent form → what sets it
     FOR_EXPERTS: "",
     **dict.fromkeys(TOPIC_FLAGS.values(), "chat.topic"),
 }
+OF_MAIL = "_email"  # the end of a placeholder whose value is a mail address
+MAYBE_ADDRESS = re.compile(r"[^\s,;:()<>，、；：。（）]+@[^\s,;:()<>，、；：。（）]+")  # but no name as @lab
+AROUND_ADDRESS = ".[]\"'"
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 GUIDE, WORST_CASE = "interview_guide", "worst_case_4"  # the guide names the dimensions of that scale only at its end
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
@@ -364,6 +367,7 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
                 flag=TIMINGS,
             ),
         )
+    yield from _address_faults(consent)
     yield from _interview_flag_faults(spec, consent, form["flags"])
     for number, flag in enumerate(consent.flags):
         if flag in IMPLIED:
@@ -384,6 +388,28 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
                     yield ("consent", name), _("is empty, but the consent form cannot do without it")
             elif not _is_filled(values.get(name, {})):
                 yield ("consent", name), _("is not filled in, and the consent form needs it") + _way_out(form, name)
+
+
+def _address_faults(consent: ConsentSpec) -> Iterator[Rule]:
+    """Return mail addresses of the form that no mail reaches. A value that is called after one is nothing else; others
+    may have words around."""
+    for name, text in consent.values.items():
+        wrong = next((fault for words in text.values() if (fault := _wrong_address(name, words))), "")
+        if wrong:
+            yield ("consent", name), wrong
+
+
+def _wrong_address(name: str, words: str) -> str:
+    """Return what is wrong with the mail addresses of a text; empty if nothing is, or if it is still a blank."""
+    if "{{" in words:
+        return ""
+    found = [words] if name.endswith(OF_MAIL) else [word.strip(AROUND_ADDRESS) for word in MAYBE_ADDRESS.findall(words)]
+    for address in found:
+        try:
+            check_email(address)
+        except ValueError as error:
+            return str(error) if name.endswith(OF_MAIL) else _('"%(word)s" is no e-mail address', word=address)
+    return ""
 
 
 def _interview_flag_faults(spec: StudySpec, consent: ConsentSpec, offered: Collection[str]) -> Iterator[Rule]:

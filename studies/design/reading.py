@@ -56,6 +56,8 @@ def read_study(
     around = Surroundings(languages_of(document), instruments, prompt_folders, card_folders, taken_keys)
     file, found = check(StudyFile, document, around=around)
     if file is not None:
+        if file.safety.oncall and not document.get("oncall_email"):
+            found.places.pop(("oncall_email",), None)  # alarms go to the rota
         prompts = find_prompts(file, around)
         spec = study_from(file, {place: texts for place, texts, _wrong in prompts})
         contrasts, wrong_contrasts = resolve_contrasts(file.primary, spec, instruments, instrument_folder)

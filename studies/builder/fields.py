@@ -104,6 +104,11 @@ class Field:
         return mark_safe(CODE.sub(r"<code>\1</code>", escape(self.meaning)))  # noqa: S308 - escaped
 
     @property
+    def short_title(self) -> str:
+        """Return the first sentence of its meaning, as messages name the field."""
+        return re.split(r"(?<=[^.])\.(?: |$)|。", self.meaning.replace("`", ""))[0]
+
+    @property
     def parts(self) -> list[Part]:
         """Return its inputs."""
         if self.kind in (WORDS, RATES):

@@ -144,7 +144,7 @@ def fields_page(
     all of it does where someone else has changed the section meanwhile."""
     unread: Mapping[str, str] = {}
     seen = read_hashes(request.POST.get("seen", ""))
-    clashes = False
+    clashes = has_changed = False
     if request.method == "POST":
         saved = make_section_fields(shown, place, document, CheckedDraft(None))
         clashes = get_hashes(saved) != seen
@@ -160,15 +160,13 @@ def fields_page(
             tell_preset(request, preset, fill_in_preset(document, place, preset, saved))
         if number is None and place and document.get(place) == {}:
             document.set(place, None)  # the study has no such section
-        store_text(request, draft, document.text, unread)
+        has_changed = save_text(draft, document.text)
     checked = check_draft(draft)
     fields = make_section_fields(shown, place, document, checked)
-    left = sum(1 for one in fields if one.faults)
-    if request.method == "POST" and not unread and not clashes:
-        if left:
-            said = ngettext("%(left)d field needs a look.", "%(left)d fields need a look.", left) % {"left": left}
-            messages.warning(request, said)
-        return redirect(request.path)
+    if request.method == "POST" and not clashes:
+        tell_saved(request, fields, unread, has_changed=has_changed)
+        if not unread:
+            return redirect(request.path)
     context = {
         "section": shown,
         "fields": merge_typed(fields, request.POST, seen)
@@ -188,16 +186,33 @@ def fields_page(
     return show_draft(request, draft, "builder_section", context, checked, status=status)
 
 
-def store_text(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
-    """Store the file, and say so; or say which fields it could not take over."""
-    if not unread:
-        store(request, draft, text=text)
-        return
-    if draft.change(text=text):
+def save_text(draft: StudyDraft, text: str) -> bool:
+    """Store the file; return whether it has changed."""
+    has_changed = draft.change(text=text)
+    if has_changed:
         forget_pasted_keys(draft)
         draft.save()
-    said = _("Not saved: %(fields)s. What you wrote is still on this page; the other fields are saved.")
-    messages.error(request, said % {"fields": ", ".join(unread)})
+    return has_changed
+
+
+def tell_saved(request: HttpRequest, fields: Sequence[Field], unread: Mapping[str, str], *, has_changed: bool) -> None:
+    """Say once what became of a page: what is not saved, or how many fields still have a mistake, or neither."""
+    left = sum(1 for one in fields if one.faults)
+    if unread:
+        said = _("Not saved: %(fields)s. Correct the marked fields below; the other fields are saved.")
+        titles = [f"{one.short_title} ({one.key})" for one in fields if one.name in unread]
+        messages.error(request, said % {"fields": "; ".join(titles)})
+    elif left:
+        said = ngettext(
+            "Saved as a draft. %(left)d field still has a mistake.",
+            "Saved as a draft. %(left)d fields still have a mistake.",
+            left,
+        )
+        messages.warning(request, said % {"left": left})
+    elif has_changed:
+        messages.success(request, _("Saved."))
+    else:
+        messages.info(request, _("Nothing has changed."))
 
 
 def write_fields(document: StudyDocument, fields: Sequence[Field], posted: QueryDict) -> dict[str, str]:

@@ -733,3 +733,34 @@ def test_there_is_none_over_a_text_drops_nothing(desk):
     assert values(draft)["consent"]["pi_name"] == {"en": "Ada"}
     desk.post(address(draft, "consent"), posted(told))
     assert values(draft)["consent"]["funder"] == {"en": "the Lab"}
+
+
+def messages_after(desk, draft, slug, **typed):
+    page = desk.get(address(draft, slug))
+    told = desk.post(address(draft, slug), {**posted(page), **typed}, follow=True)
+    return [str(message) for message in told.context["messages"]]
+
+
+def test_one_message_says_what_became_of_a_page(desk):
+    draft = start_draft(desk)
+    assert messages_after(desk, draft, "basics", **{"title.en": "Talks"}) == ["Saved."]
+    assert messages_after(desk, draft, "basics") == ["Nothing has changed."]
+    said = messages_after(desk, draft, "basics", contact="me")
+    assert said == ["Saved as a draft. 1 field still has a mistake."]
+
+
+def test_rota_makes_the_one_address_for_alarms_unnecessary(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("oncall_email",), None)
+    StudyDraft.objects.update(text=document.text)
+    draft.refresh_from_db()
+    assert check_draft(draft).faults["oncall_email"] == ["is missing"]
+    document.set(("safety", "oncall"), [{"name": "Ada", "email": "ada@lab.university"}])
+    StudyDraft.objects.update(text=document.text)
+    draft.refresh_from_db()
+    assert check_draft(draft).faults == {}
+    document.set(("oncall_email",), "me")
+    StudyDraft.objects.update(text=document.text)
+    draft.refresh_from_db()
+    assert list(check_draft(draft).faults) == ["oncall_email"]

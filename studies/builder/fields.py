@@ -106,7 +106,7 @@ class Field:
     @property
     def short_title(self) -> str:
         """Return the first sentence of its meaning, as messages name the field."""
-        return re.split(r"(?<=[^.])\.(?: |$)|。", self.meaning.replace("`", ""))[0]
+        return get_first_sentence(self.meaning)
 
     @property
     def parts(self) -> list[Part]:
@@ -138,6 +138,11 @@ class Field:
     def is_none(self) -> bool:
         """Return whether it says that there is none."""
         return self.may_be_none and self.value == ""
+
+
+def get_first_sentence(text: str) -> str:
+    """Return the first sentence of an explanation, without its end and without signs for code."""
+    return re.split(r"\.(?: |$)|[。;；]", text.replace("`", ""))[0]
 
 
 def show(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The pages of a whole draft: what is left to do, its file, loading and removing it."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib import messages
@@ -18,6 +18,7 @@ from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store, title_of
 from studies.builder.drafts import CheckedDraft, check_draft, foresee, load_draft
 from studies.builder.pasted_keys import refuse_pasted_keys
+from studies.builder.place_words import describe_place
 from studies.builder.sections import Section, get_sections, owner_of
 from studies.design.contradictions import remarks
 from studies.design.differences import compare
@@ -26,6 +27,15 @@ from studies.design.writing import dump_to_compare
 from studies.models import Amendment, Study, StudyDraft
 from studies.participation.durations import remark_on_times
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
+
+
+class LeftToDo(NamedTuple):
+    """A fault: the address of its field, its place in the file, what is wrong, and how pages call the place."""
+
+    address: str
+    place: str
+    message: str
+    label: str
 
 
 @require_GET
@@ -43,11 +53,13 @@ def outline(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     return show_draft(request, draft, "builder_outline", context, checked)
 
 
-def group_by_section(draft: StudyDraft, checked: CheckedDraft) -> list[tuple[Section, list[tuple[str, str, str]]]]:
-    """Return the sections with faults; of each fault the address of its field, its place, and what is wrong."""
-    groups: dict[str, list[tuple[str, str, str]]] = {}
+def group_by_section(draft: StudyDraft, checked: CheckedDraft) -> list[tuple[Section, list[LeftToDo]]]:
+    """Return the sections with faults, each with what is left to do there."""
+    groups: dict[str, list[LeftToDo]] = {}
+    document = read_document(draft)
     for place, said in checked.faults.items():
-        groups.setdefault(owner_of(place), []).extend((locate(draft, place), place, message) for message in said)
+        left = [LeftToDo(locate(draft, place), place, message, describe_place(document, place)) for message in said]
+        groups.setdefault(owner_of(place), []).extend(left)
     return [(section, groups[section.slug]) for section in get_sections() if section.slug in groups]
 
 

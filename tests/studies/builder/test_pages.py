@@ -57,7 +57,7 @@ def rows_seen(desk, draft, slug):
 
 
 def faults_of(page):
-    return {place: (where, said) for _section, faults in page.context["groups"] for where, place, said in faults}
+    return {each.place: (each.address, each.message) for _section, faults in page.context["groups"] for each in faults}
 
 
 def values(draft):
@@ -764,3 +764,21 @@ def test_rota_makes_the_one_address_for_alarms_unnecessary(desk):
     StudyDraft.objects.update(text=document.text)
     draft.refresh_from_db()
     assert list(check_draft(draft).faults) == ["oncall_email"]
+
+
+def test_what_is_left_is_told_in_words_with_the_key_beside(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("contact",), "me")
+    document.set(("arms", 1, "base_url"), "nowhere")
+    document.set(("title",), {"en": "Talks"})
+    document.set(("consent", "pi_name"), {"en": "Ada"})
+    StudyDraft.objects.update(text=document.text)
+    page = desk.get(address(draft))
+    labels = {each.place: each.label for _section, faults in page.context["groups"] for each in faults}
+    key = document.get(("arms", 1, "key"))
+    assert labels["contact"] == "The address for questions about the study"
+    assert labels["arms[2].base_url"].startswith(f"{key} · ")
+    assert labels["title.zh"] == "The title that people read · 简体中文"
+    assert labels["consent.pi_name.zh"] == "Principal investigator: ＿＿＿. · 简体中文"
+    assert '<code class="builder-field__key">arms[2].base_url</code>' in page.content.decode()

@@ -52,6 +52,7 @@ class Choice:
     value: str
     label: str
     chosen: bool = False
+    key: str = ""  # the word of the file, where the label has other words
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,8 @@ def choices_for(schema_field: SchemaField, *, is_member: bool = False) -> list[t
     if check_country in checks_of(schema_field):
         language = instrument_language()
         return [(str(one.value), f"{one.text[language]} ({one.value})") for one in in_order(COUNTRIES, language)]
-    return [(one, one) for one in choices_of(schema_field)]
+    names = {one.code: one.name for one in LANGUAGES}
+    return [(one, names.get(one, one)) for one in choices_of(schema_field)]
 
 
 def instrument_choices(kind: str = "") -> list[tuple[str, str]]:

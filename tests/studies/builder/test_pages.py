@@ -782,3 +782,14 @@ def test_what_is_left_is_told_in_words_with_the_key_beside(desk):
     assert labels["title.zh"] == "The title that people read · 简体中文"
     assert labels["consent.pi_name.zh"] == "Principal investigator: ＿＿＿. · 简体中文"
     assert '<code class="builder-field__key">arms[2].base_url</code>' in page.content.decode()
+
+
+def test_boxes_have_words_with_the_key_beneath(desk):
+    draft = start_draft(desk, "emoharbor")
+    fields = {one.key: one for one in desk.get(address(draft, "basics")).context["fields"]}
+    assert [choice.label for choice in fields["languages"].choices] == ["English", "简体中文"]
+    flags = {one.key: one for one in desk.get(address(draft, "consent")).context["fields"]}["flags"].choices
+    words = {choice.key: choice.label for choice in flags}
+    assert words["if_profit"] == "About commercial profit from the data: …"
+    assert words["if_cross_border"].startswith("I agree that my chat texts are sent to")
+    assert "" not in words

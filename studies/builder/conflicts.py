@@ -65,12 +65,17 @@ def merge_field(one: Field, posted: QueryDict, seen: str | None) -> Field:
     try:
         typed = read_typed(one, posted)
     except UnreadError as error:
-        return replace(show_unread(one, posted, str(error)), meanwhile=describe(one))
+        return replace(show_unread(one, posted, str(error)), meanwhile=describe_change(one, seen))
     if typed == one.value or get_hash(typed) == seen:
         return one
     chosen = typed if isinstance(typed, list) else [typed]
     choices = tuple(replace(choice, chosen=choice.value in chosen) for choice in one.choices)
-    return replace(one, value=typed, choices=choices, meanwhile=describe(one))
+    return replace(one, value=typed, choices=choices, meanwhile=describe_change(one, seen))
+
+
+def describe_change(one: Field, seen: str | None) -> tuple[Part, ...]:
+    """Return what is saved where it is not what the page showed; nothing where no one else has changed the field."""
+    return () if get_hash(one.value) == seen else describe(one)
 
 
 def describe(one: Field) -> tuple[Part, ...]:
@@ -92,5 +97,5 @@ def list_lost(fields: Sequence[Field], posted: QueryDict, seen: Mapping[str, str
         Part(key, text)
         for key in posted
         for name in lost
-        if (key == name or key.startswith(f"{name}.")) and (text := posted[key].strip())
+        if (key == name or key.startswith(f"{name}.")) and (text := posted.get(key, "").strip())
     ]

@@ -44,7 +44,7 @@ def name_field(document: StudyDocument | None, place: Place) -> str:
     if len(place) > 1 and place[0] == CONSENT and document:
         form = template(name) if (name := document.get((CONSENT, "instrument"))) in template_ids() else {}
         if form and place[1] in form["placeholders"]:
-            return find_sentence(str(place[1]), form)
+            return find_sentence(str(place[1]), form).rstrip(".。")
     for end in range(len(place), 0, -1):
         found = field_at(StudyFile, place[:end])
         if found.info and found.info.description:

@@ -293,6 +293,7 @@ def test_change_of_the_same_section_meanwhile_shows_both(desk):
     assert (shown["min_turns"].value, [part.value for part in shown["min_turns"].meanwhile]) == (7, ["4"])
     assert (shown["max_turns"].value, shown["max_turns"].meanwhile) == (44, ())  # not touched here: as it is saved
     assert [part.value for part in shown["opening"].parts] == ["Hello.", ""]
+    assert shown["opening"].meanwhile == ()  # no one else changed it
 
     desk.post(address(draft, "chat"), posted(told))
     chat = values(draft)["chat"]
@@ -780,7 +781,7 @@ def test_what_is_left_is_told_in_words_with_the_key_beside(desk):
     assert labels["contact"] == "The address for questions about the study"
     assert labels["arms[2].base_url"].startswith(f"{key} · ")
     assert labels["title.zh"] == "The title that people read · 简体中文"
-    assert labels["consent.pi_name.zh"] == "Principal investigator: ＿＿＿. · 简体中文"
+    assert labels["consent.pi_name.zh"] == "Principal investigator: ＿＿＿ · 简体中文"
     assert '<code class="builder-field__key">arms[2].base_url</code>' in page.content.decode()
 
 

@@ -43,15 +43,19 @@ def offer_choices(one: Field, form: Mapping[str, Any]) -> Field:
         return one
     chosen = one.value if isinstance(one.value, list) else [one.value]
     unknown = [(value, value) for value in chosen if isinstance(value, str) and value not in dict(offered)]
-    choices = tuple(Choice(value, label, value in chosen) for value, label in [*offered, *unknown])
+    choices = tuple(
+        Choice(value, label, value in chosen, value if one.key == "flags" and label != value else "")
+        for value, label in [*offered, *unknown]
+    )
     return replace(one, kind=CHOICE if one.key == "instrument" else SEVERAL, choices=choices)
 
 
 def describe_flag(flag: str, form: Mapping[str, Any]) -> str:
-    """Return the beginning of the part that a flag keeps."""
+    """Return the beginning of the part that a flag keeps, or the box that people tick only with it."""
     texts = (text[instrument_language()] for text in texts_of(form))
     part = next((found for text in texts if (found := find_part(flag, text))), "")
-    return f"{blank_out(part).strip(AROUND)} ({flag})" if part else flag
+    box = next((box[instrument_language()] for box in form["checkboxes"] if box["audience"] == flag), "")
+    return blank_out(part or box).strip(AROUND) or flag
 
 
 def find_part(flag: str, text: str) -> str:

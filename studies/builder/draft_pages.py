@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from dialogue.documents import DocumentError, parse_toml
 from studies.builder.document import NAME, StudyDocument
 from studies.builder.drafts import CheckedDraft, check_draft
+from studies.builder.pasted_keys import forget_pasted_keys
 from studies.builder.sections import get_sections
 from studies.models import StudyDraft
 from studies.workbench.access import researchers_only
@@ -87,6 +88,7 @@ def navigation(request: HttpRequest, draft: StudyDraft, checked: CheckedDraft) -
 def store(request: HttpRequest, draft: StudyDraft, **new: Any) -> None:
     """Store a change and say so."""
     if draft.change(**new):
+        forget_pasted_keys(draft)
         draft.save()
         messages.success(request, _("Saved."))
     else:

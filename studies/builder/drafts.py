@@ -9,14 +9,19 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from dialogue.documents import Fault
-from dialogue.languages import CODES
+from dialogue.documents import translate as say
+from dialogue.languages import CODES, LANGUAGES
 from dialogue.prompts import read_prompt
 from studies.audit.chain import record
 from studies.builder.document import NAME, StudyDocument
+from studies.builder.pasted_keys import refuse_pasted_keys
 from studies.builder.sections import owner_of
 from studies.design.card_files import CardSpec, dump_cards, read_cards
+from studies.design.contradictions import way_out_in_files
 from studies.design.reading import INSTRUMENTS, StudyFileError, card_file, languages_of, read_study
 from studies.design.spec import StudySpec
 from studies.design.writing import dump_study
@@ -24,8 +29,10 @@ from studies.instruments.loading import instrument_ids
 from studies.models import AuditEntry, Protocol, Study, StudyDraft
 from studies.participation.consent import template_ids
 from studies.setup.addresses import words_of_addresses
+from studies.setup.past_days import find_past_days
 from studies.setup.storage import AmendmentReason, LoadedStudy, foresee_change, load_spec
 
+LANGUAGE_NAMES = {one.code: one.name for one in LANGUAGES}
 OWN_CARDS = "cards.json"  # the file of role cards that a study got on the workbench alone
 
 
@@ -57,8 +64,18 @@ def check_draft(draft: StudyDraft) -> CheckedDraft:
 def group_faults(faults: Sequence[Fault]) -> dict[str, list[str]]:
     grouped: dict[str, list[str]] = {}
     for fault in faults:
-        grouped.setdefault(fault.place, []).append(fault.message)
+        grouped.setdefault(fault.place, []).append(reword(fault))
     return grouped
+
+
+def reword(fault: Fault) -> str:
+    """Return a fault in the words of the pages, on which languages have names, and "there is none" has a box."""
+    language = LANGUAGE_NAMES.get(fault.place.rpartition(".")[2])
+    if language and fault.message == say("is missing"):
+        return _("is missing in %(language)s") % {"language": language}
+    if fault.message.endswith(way_out_in_files()):
+        return _("is not filled in. Write it, or tick “There is none”.")
+    return fault.message
 
 
 @contextmanager
@@ -75,12 +92,15 @@ def folder_of(draft: StudyDraft) -> Iterator[Path]:
 
 def read_draft(folder: Path) -> StudySpec:
     """Return the study that a folder holds. Raise StudyFileError."""
-    return read_study(
+    spec = read_study(
         folder / NAME,
         instruments=[*instrument_ids(), *template_ids()],
         prompt_folder=settings.FIXTURES / "prompts",
         taken_keys=words_of_addresses(),
     )
+    if over := find_past_days(spec, timezone.now().date()):
+        raise StudyFileError(folder / NAME, over)
+    return spec
 
 
 def get_languages(document: StudyDocument) -> tuple[str, ...]:
@@ -146,8 +166,8 @@ def find_draft_of(study: Study) -> StudyDraft | None:
 
 
 def open_draft(text: str, files: Mapping[str, str], owner: Any, study: Study | None = None) -> StudyDraft:
-    """Store a new draft. Raise DocumentError where the text is no TOML."""
-    StudyDocument(text)
+    """Store a new draft. Raise DocumentError where the text is no TOML, or has a key in the place of a variable."""
+    refuse_pasted_keys(StudyDocument(text))
     return StudyDraft.objects.create(
         text=text, files=dict(files), owner=owner, owner_name=owner.get_username(), study=study
     )

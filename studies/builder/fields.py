@@ -7,7 +7,7 @@ have one set of rules.
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import QueryDict
@@ -18,8 +18,9 @@ from django.utils.translation import gettext as _
 from dialogue.documents import Place, place_of
 from dialogue.languages import LANGUAGES
 from dialogue.providers.registry import has_key
-from dialogue.schema import Needed, SchemaField, check_variable, fields_of
+from dialogue.schema import Needed, SchemaField, fields_of
 from studies.builder.document import StudyDocument
+from studies.builder.pasted_keys import is_variable, say_what_to_do, wants_variable
 from studies.builder.sections import PROMPTS
 from studies.design.reference import as_toml, choices_of, table_of, usual_of
 from studies.design.spec import check_instrument, read_checkpoints, read_opening
@@ -51,6 +52,7 @@ class Choice:
     value: str
     label: str
     chosen: bool = False
+    key: str = ""  # the word of the file, where the label has other words
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Field:
     may_be_none: bool = False  # an empty text says that there is none
     note: str = ""  # what else there is to know of the value
     offered: tuple[str, ...] = ()  # values to choose from, beside which others can be typed
+    wants_variable: bool = False  # the name of an environment variable, in whose place a key must not stand
+    meanwhile: "tuple[Part, ...]" = ()  # what someone else has saved since, where something else was typed
 
     @property
     def name(self) -> str:
@@ -101,6 +105,11 @@ class Field:
         return mark_safe(CODE.sub(r"<code>\1</code>", escape(self.meaning)))  # noqa: S308 - escaped
 
     @property
+    def short_title(self) -> str:
+        """Return the first sentence of its meaning, as messages name the field."""
+        return get_first_sentence(self.meaning)
+
+    @property
     def parts(self) -> list[Part]:
         """Return its inputs."""
         if self.kind in (WORDS, RATES):
@@ -110,7 +119,9 @@ class Field:
         return [Part(self.name, self.typed if self.typed is not None else self.typed_form())]
 
     def typed_form(self) -> str:
-        """Return the value as people type it."""
+        """Return the value as people type it. What may be a key, in a draft of earlier times, is not shown."""
+        if self.wants_variable and not is_variable(self.value):
+            return ""
         if self.kind == LINES:
             return "\n".join(map(show, self.value)) if isinstance(self.value, list) else show(self.value)
         if self.kind == NUMBERS:
@@ -128,6 +139,11 @@ class Field:
     def is_none(self) -> bool:
         """Return whether it says that there is none."""
         return self.may_be_none and self.value == ""
+
+
+def get_first_sentence(text: str) -> str:
+    """Return the first sentence of an explanation, without its end and without signs for code."""
+    return re.split(r"\.(?: |$)|[。;；]", text.replace("`", ""))[0]
 
 
 def show(value: Any) -> str:
@@ -166,7 +182,8 @@ def choices_for(schema_field: SchemaField, *, is_member: bool = False) -> list[t
     if check_country in checks_of(schema_field):
         language = instrument_language()
         return [(str(one.value), f"{one.text[language]} ({one.value})") for one in in_order(COUNTRIES, language)]
-    return [(one, one) for one in choices_of(schema_field)]
+    names = {one.code: one.name for one in LANGUAGES}
+    return [(one, names.get(one, one)) for one in choices_of(schema_field)]
 
 
 def instrument_choices(kind: str = "") -> list[tuple[str, str]]:
@@ -215,7 +232,8 @@ def make_field(
         languages=languages,
         choices=tuple(Choice(one, label, one in chosen) for one, label in [*choices, *unknown]),
         faults=faults_at(faults, place),
-        note=describe_variable(value) if check_variable in checks_of(schema_field) else "",
+        wants_variable=wants_variable(schema_field),
+        note=describe_variable(value) if wants_variable(schema_field) else "",
         offered=offer_scripts(place, document),
     )
 
@@ -274,11 +292,23 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
         return order_like(one.value, posted.getlist(one.name)) or keep_empty(one)
     if one.kind in (WORDS, RATES):
         read = read_number if one.kind == RATES else str
-        given = {part.language: read(text) for part in one.parts if (text := clean(posted, part.name))}
-        return "" if not given and f"{one.name}.none" in posted else join_languages(given, one)
+        was_sent = any(part.name in posted for part in one.parts)
+        texts = {
+            part.language: clean(posted, part.name) if part.name in posted or not was_sent else part.value
+            for part in one.parts  # what the page had no input for, as a language chosen since, stays
+        }
+        given = {language: read(text) for language, text in texts.items() if text}
+        if f"{one.name}.none" not in posted:
+            return join_languages(given, one)
+        if given:
+            said = _("“There is none” was ticked, but there is a text. Save again to keep the text, or clear it first.")
+            raise UnreadError(said)
+        return ""
     text = clean(posted, one.name)
     if not text:
         return keep_empty(one)
+    if one.wants_variable and not is_variable(text):
+        raise UnreadError(say_what_to_do())
     if one.kind == NUMBER:
         return read_number(text)
     if one.kind == LINES:
@@ -286,6 +316,13 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
     if one.kind == NUMBERS:
         return read_numbers(text)
     return read_table(text) if one.kind == TABLE else text
+
+
+def show_unread(one: Field, posted: QueryDict, wrong: str) -> Field:
+    """Return a field that could not be taken over, as it was typed. What may be a key is not shown again."""
+    typed = "" if one.wants_variable else posted.get(one.name, "")
+    texts = {part.language: posted.get(part.name, "") for part in one.parts} if one.kind == WORDS else one.value
+    return replace(one, typed=typed, value=texts, faults=(*one.faults, wrong))
 
 
 def keep_empty(one: Field) -> Any:

@@ -1,7 +1,7 @@
 """The pages of a whole draft: what is left to do, its file, loading and removing it."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib import messages
@@ -17,14 +17,25 @@ from studies.access.granting import make_founder, may_load
 from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store, title_of
 from studies.builder.drafts import CheckedDraft, check_draft, foresee, load_draft
+from studies.builder.pasted_keys import refuse_pasted_keys
+from studies.builder.place_words import describe_place
 from studies.builder.sections import Section, get_sections, owner_of
 from studies.design.contradictions import remarks
 from studies.design.differences import compare
 from studies.design.reading import StudyFileError
-from studies.design.writing import dump_study
+from studies.design.writing import dump_to_compare
 from studies.models import Amendment, Study, StudyDraft
 from studies.participation.durations import remark_on_times
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
+
+
+class LeftToDo(NamedTuple):
+    """A fault: the address of its field, its place in the file, what is wrong, and how pages call the place."""
+
+    address: str
+    place: str
+    message: str
+    label: str
 
 
 @require_GET
@@ -42,11 +53,13 @@ def outline(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     return show_draft(request, draft, "builder_outline", context, checked)
 
 
-def group_by_section(draft: StudyDraft, checked: CheckedDraft) -> list[tuple[Section, list[tuple[str, str, str]]]]:
-    """Return the sections with faults; of each fault the address of its field, its place, and what is wrong."""
-    groups: dict[str, list[tuple[str, str, str]]] = {}
+def group_by_section(draft: StudyDraft, checked: CheckedDraft) -> list[tuple[Section, list[LeftToDo]]]:
+    """Return the sections with faults, each with what is left to do there."""
+    groups: dict[str, list[LeftToDo]] = {}
+    document = read_document(draft)
     for place, said in checked.faults.items():
-        groups.setdefault(owner_of(place), []).extend((locate(draft, place), place, message) for message in said)
+        left = [LeftToDo(locate(draft, place), place, message, describe_place(document, place)) for message in said]
+        groups.setdefault(owner_of(place), []).extend(left)
     return [(section, groups[section.slug]) for section in get_sections() if section.slug in groups]
 
 
@@ -104,7 +117,7 @@ def load_page(
     study = Study.objects.filter(key=checked.spec.key).first()
     if study:
         before = study.current()
-        lines = list(compare(dump_study(before.full_spec()), dump_study(checked.spec)))
+        lines = list(compare(dump_to_compare(before.full_spec()), dump_to_compare(checked.spec)))
         context |= {"lines": lines, "old": before.version, "new": before.version + 1, "stage": study.stage}
         context["under_way"] = study.under_way()
     status = 422 if form and form.is_bound else 200
@@ -171,7 +184,7 @@ def text(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
         return show_draft(request, draft, "builder_text", {"text": draft.text, "faults": faults}, checked)
     typed = request.POST.get("text", "").replace("\r\n", "\n")
     try:
-        StudyDocument(typed)
+        refuse_pasted_keys(StudyDocument(typed))
     except DocumentError as error:
         context = {"text": typed, "unsaved": [str(fault) for fault in error.faults]}
         return show_draft(request, draft, "builder_text", context, status=400)

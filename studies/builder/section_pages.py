@@ -1,25 +1,28 @@
 """The pages of single sections: fields, lists of tables, and files beside the study file."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.documents import Place
 from dialogue.input_checks import int_from
+from studies.builder.conflicts import get_hashes, get_rows_hash, list_lost, merge_typed, read_hashes
 from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store
 from studies.builder.drafts import CheckedDraft, check_draft, get_languages
-from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show
+from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show, show_unread
 from studies.builder.files import list_files, prompt_fields, save_file
-from studies.builder.presets import PRESETS, find_preset
+from studies.builder.pasted_keys import forget_pasted_keys
+from studies.builder.presets import PRESETS, Preset, find_preset
 from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
 from studies.instruments.loading import instrument_ids, load
 from studies.models import Participation, StudyDraft
@@ -27,6 +30,16 @@ from studies.participation.language import instrument_language
 from studies.participation.step_kinds import KINDS
 
 STEPS = "steps"
+OF_PROVIDER = ("model", "base_url", "api_key_env", "provider")  # what every provider has its own of, or none
+OF_MODEL = ("title", "group")  # what describes a model to people and in tables
+REMOVED_WORDS = {
+    "title": gettext_lazy("its name for people"),
+    "group": gettext_lazy("its group"),
+    "model": gettext_lazy("the model"),
+    "base_url": gettext_lazy("the address"),
+    "api_key_env": gettext_lazy("the variable of the key"),
+    "provider": gettext_lazy("the company"),
+}
 MODELS = ("arms", "judges", "seeker", "evaluator")  # the sections that have a model
 
 
@@ -79,6 +92,7 @@ def list_page(request: HttpRequest, draft: StudyDraft, shown: Section, document:
     context = {
         "section": shown,
         "rows": list(describe_rows(shown, document, checked)),
+        "seen": get_rows_hash(shown, document),
         "presets": PRESETS if shown.slug in MODELS else (),
         "faults": checked.faults.get(shown.slug, ()),
     }
@@ -126,27 +140,41 @@ def fields_page(
     document: StudyDocument,
     number: int | None = None,
 ) -> HttpResponse:
-    """Show fields, and take over what was typed. What cannot stand in the file at all comes again as it was typed."""
+    """Show fields, and take over what was typed. What cannot stand in the file at all comes again as it was typed, and
+    all of it does where someone else has changed the section meanwhile."""
     unread: Mapping[str, str] = {}
+    seen = read_hashes(request.POST.get("seen", ""))
+    clashes = has_changed = False
     if request.method == "POST":
-        if request.POST.get("revision") != str(draft.revision):
-            messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))
-            return redirect(request.path)
-        unread = write_fields(document, make_section_fields(shown, place, document, CheckedDraft(None)), request.POST)
+        saved = make_section_fields(shown, place, document, CheckedDraft(None))
+        clashes = get_hashes(saved) != seen
+    if clashes:
+        said = _(
+            "Not saved: this section was changed elsewhere while you were writing. What you wrote is below. Marked "
+            "fields also show what is saved now. Save again to keep what stands in the fields."
+        )
+        messages.error(request, said)
+    elif request.method == "POST":
+        unread = write_fields(document, saved, request.POST)
+        if preset := find_preset(request.POST.get("preset", "")):
+            tell_preset(request, preset, fill_in_preset(document, place, preset, saved))
         if number is None and place and document.get(place) == {}:
             document.set(place, None)  # the study has no such section
-        store_text(request, draft, document.text, unread)
+        has_changed = save_text(draft, document.text)
     checked = check_draft(draft)
     fields = make_section_fields(shown, place, document, checked)
-    left = sum(1 for one in fields if one.faults)
-    if request.method == "POST" and not unread:
-        if left:
-            said = ngettext("%(left)d field needs a look.", "%(left)d fields need a look.", left) % {"left": left}
-            messages.warning(request, said)
-        return redirect(request.path)
+    if request.method == "POST" and not clashes:
+        tell_saved(request, fields, unread, has_changed=has_changed)
+        if not unread:
+            return redirect(request.path)
     context = {
         "section": shown,
-        "fields": [retype(one, request.POST, unread) for one in fields],
+        "fields": merge_typed(fields, request.POST, seen)
+        if clashes
+        else [retype(one, request.POST, unread) for one in fields],
+        "lost": list_lost(fields, request.POST, seen) if clashes else (),
+        "seen": json.dumps(get_hashes(fields)),
+        "preset_chosen": request.POST.get("preset", ""),
         "number": number,
         "position": None if number is None else number + 1,
         "files": list_files(draft) if shown.slug == PROMPTS else (),
@@ -154,18 +182,37 @@ def fields_page(
         "presets": PRESETS if shown.slug in MODELS else (),
         "unread": len(unread),
     }
-    return show_draft(request, draft, "builder_section", context, checked, status=400 if unread else 200)
+    status = 409 if clashes else 400 if unread else 200
+    return show_draft(request, draft, "builder_section", context, checked, status=status)
 
 
-def store_text(request: HttpRequest, draft: StudyDraft, text: str, unread: Mapping[str, str]) -> None:
-    """Store the file, and say so; or say which fields it could not take over."""
-    if not unread:
-        store(request, draft, text=text)
-        return
-    if draft.change(text=text):
+def save_text(draft: StudyDraft, text: str) -> bool:
+    """Store the file; return whether it has changed."""
+    has_changed = draft.change(text=text)
+    if has_changed:
+        forget_pasted_keys(draft)
         draft.save()
-    said = _("Not saved: %(fields)s. What you wrote is still on this page; the other fields are saved.")
-    messages.error(request, said % {"fields": ", ".join(unread)})
+    return has_changed
+
+
+def tell_saved(request: HttpRequest, fields: Sequence[Field], unread: Mapping[str, str], *, has_changed: bool) -> None:
+    """Say once what became of a page: what is not saved, or how many fields still have a mistake, or neither."""
+    left = sum(1 for one in fields if one.faults)
+    if unread:
+        said = _("Not saved: %(fields)s. Correct the marked fields below; the other fields are saved.")
+        titles = [f"{one.short_title} ({one.key})" for one in fields if one.name in unread]
+        messages.error(request, said % {"fields": "; ".join(titles)})
+    elif left:
+        said = ngettext(
+            "Saved as a draft. %(left)d field still has a mistake.",
+            "Saved as a draft. %(left)d fields still have a mistake.",
+            left,
+        )
+        messages.warning(request, said % {"left": left})
+    elif has_changed:
+        messages.success(request, _("Saved."))
+    else:
+        messages.info(request, _("Nothing has changed."))
 
 
 def write_fields(document: StudyDocument, fields: Sequence[Field], posted: QueryDict) -> dict[str, str]:
@@ -176,17 +223,33 @@ def write_fields(document: StudyDocument, fields: Sequence[Field], posted: Query
             document.set(one.place, read_typed(one, posted))
         except UnreadError as error:
             unread[one.name] = str(error)
-    if preset := find_preset(posted.get("preset", "")):
-        for key, value in preset.values.items():
-            document.set((*fields[0].place[:-1], key), value)
     return unread
+
+
+def fill_in_preset(document: StudyDocument, place: Place, preset: Preset, before: Sequence[Field]) -> list[str]:
+    """Write the settings of a provider, and remove those of the earlier one that it does not have; return the keys of
+    what was removed. A title or a group stays if it was typed just now, or if the model is the same."""
+    saved = {one.key: one.value for one in before}
+    values = {key: preset.values.get(key) for key in (*preset.values, *OF_PROVIDER)}
+    if values["model"] != saved.get("model"):
+        values |= {key: None for key in OF_MODEL if document.get((*place, key)) == saved.get(key)}
+    removed = [key for key, value in values.items() if value is None and document.get((*place, key))]
+    for key, value in values.items():
+        document.set((*place, key), value)
+    return removed
+
+
+def tell_preset(request: HttpRequest, preset: Preset, removed: Sequence[str]) -> None:
+    """Say what was filled in, and what of the earlier model was removed."""
+    messages.info(request, _("Filled in: the usual settings of %(name)s.") % {"name": preset.name})
+    if removed:
+        said = _("Removed, because it described the earlier model: %(fields)s. Write it again where you need it.")
+        messages.warning(request, said % {"fields": ", ".join(str(REMOVED_WORDS[key]) for key in removed)})
 
 
 def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:
     """Return a field that could not be taken over, as it was typed."""
-    if one.name not in unread:
-        return one
-    return replace(one, typed=posted.get(one.name, ""), faults=(*one.faults, unread[one.name]))
+    return show_unread(one, posted, unread[one.name]) if one.name in unread else one
 
 
 @require_POST
@@ -198,8 +261,8 @@ def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpRespo
         return redirect("research-draft-text", draft.pk)
     if not shown.is_list:
         raise Http404
-    if request.POST.get("revision") != str(draft.revision):
-        messages.error(request, _("Not saved: the draft has been changed elsewhere since this page was opened."))
+    if request.POST.get("seen") != get_rows_hash(shown, document):
+        messages.error(request, _("Not saved: this list was changed elsewhere since the page was opened."))
         return redirect("research-draft-section", draft.pk, slug)
     act, _sign, written = request.POST.get("act", "").partition(":")
     if act == "add":

@@ -2,6 +2,9 @@
 
 The days are those of the study's current version. Servers look once an hour, and so does the command
 `enforce_retention`. What is done is stored (`RetentionRecord`), and nothing is done twice.
+
+Nothing is removed until its announcement is 30 days old, however long the day is over. The announcement is a mail to
+the study's contact; where no mail can be sent, it is the page Lifecycle, from the hour in which a server first looked.
 """
 
 import logging
@@ -17,6 +20,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from dialogue.languages import get_language
+from studies.care.drills import CONSOLE
 from studies.data.anonymising import anonymise
 from studies.data.erasure import clear_write_ahead_log, erase_everybody
 from studies.design.retention_spec import DELETE, write_day
@@ -69,11 +73,19 @@ def find_due_of(study: Study, today: date) -> Iterator[Due]:
         record = study.retention_records.filter(what=what, day=day).first()
         if record and record.done_at:
             continue
-        if today > day:
+        if not (record and record.announced_at):
+            if day - today <= BEFORE:
+                yield Due(study, what, day, Step.ANNOUNCE)
+        elif today > get_last_day(day, record, today):
             is_free = what == What.CONTACTS or study.is_finished()
             yield Due(study, what, day, Step.ENFORCE if is_free else Step.WAIT)
-        elif day - today <= BEFORE and not (record and record.announced_at):
-            yield Due(study, what, day, Step.ANNOUNCE)
+
+
+def get_last_day(day: date, record: RetentionRecord | None, today: date) -> date:
+    """Return the day until which data are kept: the day of the study file, but no less than 30 days after the
+    announcement. One that has not been sent counts as sent today."""
+    announced = record.announced_at.date() if record and record.announced_at else today
+    return max(day, announced + BEFORE)
 
 
 def get_days(spec: StudySpec) -> Iterator[tuple[RetentionRecord.What, date]]:
@@ -101,16 +113,21 @@ def take_step(due: Due) -> bool:
     return True
 
 
+def sends_mail(spec: StudySpec) -> bool:
+    """Return whether a mail can announce anything; if not, the page Lifecycle does."""
+    return is_address(spec.contact) and settings.EMAIL_BACKEND != CONSOLE
+
+
 def announce(due: Due) -> bool:
     """Write to the study's contact, once; return False if no mail server took it, and then it is tried again."""
     spec = due.study.current().spec()
-    if not is_address(spec.contact):
-        log.warning("retention of %s cannot be announced: its contact is no mail address", due.study)
-        return False
     RetentionRecord.objects.get_or_create(study=due.study, what=due.what, day=due.day)
     own = RetentionRecord.objects.filter(study=due.study, what=due.what, day=due.day)
     if not own.filter(announced_at=None).update(announced_at=timezone.now()):
         return True  # another process was faster
+    if not sends_mail(spec):
+        log.warning("retention of %s: no mail can announce it, so only the page Lifecycle does", due.study)
+        return True
     try:
         write_mail(due, spec).send()
     except OSError as error:  # smtplib's errors are OSErrors
@@ -124,7 +141,8 @@ def write_mail(due: Due, spec: StudySpec) -> EmailMessage:
     """Return the announcement, in the study's first language."""
     language = spec.languages[0]
     with translation.override(get_language(language).django):
-        values = {"study": due.study.key, "day": write_day(due.day)[language]}
+        last = get_last_day(due.day, None, timezone.now().date())
+        values = {"study": due.study.key, "day": write_day(last)[language]}
         subject = _("Study %(study)s: data will be removed after %(day)s") % values
         text = [
             _(

@@ -12,7 +12,7 @@ from typing import Any
 from dialogue.documents import place_of, suggestion
 from dialogue.documents import translate as _
 from dialogue.languages import CODES
-from dialogue.schema import Rule
+from dialogue.schema import Rule, check_email
 from dialogue.self_identification import names_itself
 from studies.design.blocks import impossible
 from studies.design.plan import SCREENING
@@ -44,6 +44,7 @@ REVIEWER = "reviewer"
 OF_REVIEWERS = ("reviews", "pairs")  # the steps that no one else has
 FOR_REVIEWERS = ("questionnaire", "training", *OF_REVIEWERS, "debrief")
 ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
+NEED_INTERVIEW = (ASKS_FOR_INTERVIEW, "if_recording")  # parts that would promise what only such a step does
 IMPLIED = {  # part of a consent form → what sets it
     TIMINGS: "display.timings",
     CHECKPOINTS: "[chat]",
@@ -51,6 +52,9 @@ IMPLIED = {  # part of a consent form → what sets it
     FOR_EXPERTS: "",
     **dict.fromkeys(TOPIC_FLAGS.values(), "chat.topic"),
 }
+OF_MAIL = "_email"  # the end of a placeholder whose value is a mail address
+MAYBE_ADDRESS = re.compile(r"[^\s,;:()<>，、；：。（）]+@[^\s,;:()<>，、；：。（）]+")  # but no name as @lab
+AROUND_ADDRESS = ".[]\"'"
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 GUIDE, WORST_CASE = "interview_guide", "worst_case_4"  # the guide names the dimensions of that scale only at its end
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
@@ -363,15 +367,8 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
                 flag=TIMINGS,
             ),
         )
-    interviews = any(step.kind == INTERVIEW for step in spec.steps)
-    if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
-        yield (
-            ("consent", "flags"),
-            _(
-                'the study has an interview, so the consent form must mention it: add "%(flag)s"',
-                flag=ASKS_FOR_INTERVIEW,
-            ),
-        )
+    yield from _address_faults(consent)
+    yield from _interview_flag_faults(spec, consent, form["flags"])
     for number, flag in enumerate(consent.flags):
         if flag in IMPLIED:
             yield (
@@ -393,13 +390,63 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
                 yield ("consent", name), _("is not filled in, and the consent form needs it") + _way_out(form, name)
 
 
+def _address_faults(consent: ConsentSpec) -> Iterator[Rule]:
+    """Return mail addresses of the form that no mail reaches. A value that is called after one is nothing else; others
+    may have words around."""
+    for name, text in consent.values.items():
+        wrong = next((fault for words in text.values() if (fault := _wrong_address(name, words))), "")
+        if wrong:
+            yield ("consent", name), wrong
+
+
+def _wrong_address(name: str, words: str) -> str:
+    """Return what is wrong with the mail addresses of a text; empty if nothing is, or if it is still a blank."""
+    if "{{" in words:
+        return ""
+    found = [words] if name.endswith(OF_MAIL) else [word.strip(AROUND_ADDRESS) for word in MAYBE_ADDRESS.findall(words)]
+    for address in found:
+        try:
+            check_email(address)
+        except ValueError as error:
+            return str(error) if name.endswith(OF_MAIL) else _('"%(word)s" is no e-mail address', word=address)
+    return ""
+
+
+def _interview_flag_faults(spec: StudySpec, consent: ConsentSpec, offered: Collection[str]) -> Iterator[Rule]:
+    """Return that the consent form is silent about an interview, or announces one (or its recording) that no step
+    holds."""
+    interviews = any(step.kind == INTERVIEW for step in spec.steps)
+    if interviews and ASKS_FOR_INTERVIEW in offered and ASKS_FOR_INTERVIEW not in consent.flags:
+        yield (
+            ("consent", "flags"),
+            _(
+                'the study has an interview, so the consent form must mention it: add "%(flag)s"',
+                flag=ASKS_FOR_INTERVIEW,
+            ),
+        )
+    for number, flag in enumerate(consent.flags):
+        if flag in NEED_INTERVIEW and flag in offered and not interviews:
+            yield (
+                ("consent", "flags", number),
+                _(
+                    'the consent form announces an interview or its recording ("%(flag)s"), but no step is an '
+                    "interview: add the step, or take this part out",
+                    flag=flag,
+                ),
+            )
+
+
 def _is_filled(text: Text) -> bool:
     return bool(text) and all(words and "{{" not in words for words in text.values())
 
 
 def _way_out(form: Mapping[str, Any], name: str) -> str:
-    way_out = _('("" if there is none: its sentences are then left out)')
-    return f" {way_out}" if name in form.get("may_be_empty", ()) else ""
+    return f" {way_out_in_files()}" if name in form.get("may_be_empty", ()) else ""
+
+
+def way_out_in_files() -> str:
+    """Return how a file says that there is nothing to fill in. Pages have a box for it."""
+    return _('("" if there is none: its sentences are then left out)')
 
 
 def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:

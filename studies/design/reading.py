@@ -1,6 +1,6 @@
 """Read a study file (`study_file.py`) → StudySpec. Pure but for reading the files that it names."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from dialogue.judges import roles
 from dialogue.languages import CODES
 from dialogue.prompts import JUDGE, find_faults, read_prompt
 from dialogue.providers.base import copy_settings
-from dialogue.schema import Rule, check
+from dialogue.schema import Found, Rule, check
 from studies.design.card_files import CardFileError, CardSpec, read_cards
 from studies.design.contradictions import contradictions
 from studies.design.contrasts import resolve_contrasts
-from studies.design.spec import OPENERS, SWITCHES, ArmSpec, ConsentSpec, PromptSpec, StudySpec
+from studies.design.spec import CONSENT_KEYS, OPENERS, SWITCHES, ArmSpec, ConsentSpec, PromptSpec, StudySpec
 from studies.design.study_file import ArmFile, ConsentFile, JudgeFile, ModelFile, StudyFile, Surroundings
 
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
@@ -56,6 +56,8 @@ def read_study(
     around = Surroundings(languages_of(document), instruments, prompt_folders, card_folders, taken_keys)
     file, found = check(StudyFile, document, around=around)
     if file is not None:
+        if file.safety.oncall and not document.get("oncall_email"):
+            found.places.pop(("oncall_email",), None)  # alarms go to the rota
         prompts = find_prompts(file, around)
         spec = study_from(file, {place: texts for place, texts, _wrong in prompts})
         contrasts, wrong_contrasts = resolve_contrasts(file.primary, spec, instruments, instrument_folder)
@@ -63,10 +65,19 @@ def read_study(
         found.add((place, fault) for place, _texts, wrong in prompts for fault in wrong)
         found.add(card_faults(file, around))
         found.add(wrong_contrasts)
-        found.add(list(contradictions(spec, instruments, instrument_folder)))
+        found.add(fresh(contradictions(spec, instruments, instrument_folder), found))
     if faults := found.faults():
         raise StudyFileError(path, faults)
     return spec
+
+
+def fresh(faults: Iterable[Rule], found: Found) -> list[Rule]:
+    """Return the faults but for values of the consent form that lack a language: what is wrong with them is said."""
+    return [(place, said) for place, said in faults if not (is_consent_value(place) and found.is_faulty(place))]
+
+
+def is_consent_value(place: Place) -> bool:
+    return len(place) == 2 and place[0] == "consent" and place[1] not in CONSENT_KEYS
 
 
 def languages_of(document: Mapping[str, Any]) -> tuple[str, ...]:

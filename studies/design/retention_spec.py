@@ -11,6 +11,7 @@ from dialogue.languages import CODES
 from dialogue.schema import KNOWN_KEYS_ONLY, Rule, about
 
 ANONYMISE, DELETE = "anonymise", "delete"
+DAYS = ("delete_until", "contacts_until", "keep_until")
 DATE_LENGTH = len("2027-12-31")
 
 

@@ -1,5 +1,7 @@
 """StudySpec → a study file that reads back as the same. Pure."""
 
+import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -8,8 +10,10 @@ import tomlkit
 
 from studies.design.alt_test_spec import AltTestSpec
 from studies.design.safety_rules import SafetyRules
+from studies.design.serialisation import spec_from_json, spec_to_json
 from studies.design.spec import OF_JUDGES, OPENERS, ArmSpec, ChatSpec, StudySpec, Text
 
+FIRST = ("key", "name", "title", "kind")  # of the keys of a table, where texts are compared
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 
 
@@ -48,6 +52,22 @@ def dump_study(spec: StudySpec) -> str:
         "prompts": {name: prompt.file for name, prompt in spec.prompts.items()},
     }
     return tomlkit.dumps(_leave_out_empty(document))
+
+
+def dump_to_compare(spec: StudySpec) -> str:
+    """Return the study as text in which the same design always reads the same: databases keep the keys of tables in an
+    order of their own, and leave out what is as usual."""
+    settled = spec_from_json(json.loads(json.dumps(spec_to_json(spec))))
+    document = tomllib.loads(dump_study(settled))
+    return tomlkit.dumps({key: _sort_keys(value) for key, value in document.items()})
+
+
+def _sort_keys(value: Any) -> Any:
+    """Return a value with its tables sorted: what they are called first, then their keys by letter."""
+    if isinstance(value, Mapping):
+        keys = sorted(value, key=lambda key: (FIRST.index(key) if key in FIRST else len(FIRST), key))
+        return {key: _sort_keys(value[key]) for key in keys}
+    return [_sort_keys(member) for member in value] if isinstance(value, list) else value
 
 
 def _leave_out_empty(values: Mapping[str, Any]) -> dict[str, Any]:

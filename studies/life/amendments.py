@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 
 from studies.board.design import study_file_of
 from studies.design.differences import compare
-from studies.design.writing import dump_study
+from studies.design.writing import dump_study, dump_to_compare
 from studies.models import Protocol, Study
 from studies.workbench.access import show, study_page
 
@@ -16,13 +16,12 @@ from studies.workbench.access import show, study_page
 def version(request: HttpRequest, study: Study, version: int) -> HttpResponse:
     protocol = get_object_or_404(Protocol, study=study, version=version)
     before = study.protocols.filter(version__lt=version).order_by("-version").first()
-    text = write(protocol)
     context = {
         "protocol": protocol,
         "before": before,
         "amendment": getattr(protocol, "amendment", None),
-        "lines": list(compare(write(before), text)) if before else [],
-        "text": text,
+        "lines": list(compare(*map(write_to_compare, (before, protocol)))) if before else [],
+        "text": dump_study(protocol.full_spec()),
         "people": protocol.participations.people().count(),
         "tests": protocol.participations.test_data().count(),
     }
@@ -35,5 +34,5 @@ def version_file(_request: HttpRequest, study: Study, version: int) -> HttpRespo
     return study_file_of(get_object_or_404(Protocol, study=study, version=version))
 
 
-def write(protocol: Protocol) -> str:
-    return dump_study(protocol.full_spec())
+def write_to_compare(protocol: Protocol) -> str:
+    return dump_to_compare(protocol.full_spec())

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dialogue.safety.resources import resources_for
 from studies.care.opening_requirements import RESOURCE_DAYS, needs_lines_tried
 from studies.life import readiness, stages
-from studies.life.retention_timeline import list_days
+from studies.life.retention_timeline import list_days, list_soon
 from studies.models import Amendment, Participation, Stage, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
 from studies.participation.unblinding import is_blinded, is_kept_blind
@@ -142,7 +142,8 @@ def pause(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_page_after_timeouts
 def close(request: HttpRequest, study: Study) -> HttpResponse:
-    context = {"blind": is_kept_blind(study), **people_of(study)}
+    soon = list_soon(study, timezone.now())
+    context = {"blind": is_kept_blind(study), "retention_soon": soon, **people_of(study)}
     return change(request, study, Stage.CLOSED, StageForm(study, request.POST or None), context)
 
 

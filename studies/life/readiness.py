@@ -17,6 +17,8 @@ from dialogue.safety.resources import list_version
 from studies.care.alarms import CONSOLE
 from studies.care.opening_requirements import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
 from studies.care.rota import get_contacts
+from studies.design.retention_spec import DAYS as DAYS_KEPT
+from studies.design.retention_spec import RetentionSpec
 from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
@@ -52,6 +54,8 @@ def list_requirements(study: Study) -> list[Requirement]:
         found += [consent_values(spec), contact(spec), resources(study, spec)]
     if any(step.kind == "chats" for step in spec.steps):
         found.append(reach(spec))
+    if spec.retention:
+        found.append(days_to_come(spec.retention))
     if chats_with_models(study, spec):
         found += [drill(study), answers(study), *rehearsals(study, spec)]
     return found
@@ -122,6 +126,19 @@ def reach(spec: StudySpec) -> Requirement:
         _("Set EMAIL_URL, so that this server sends mail, or name a webhook in the section On call.")
         if contacts
         else _("Name someone in the section On call, with an address."),
+        "research-design",
+    )
+
+
+def days_to_come(retention: RetentionSpec) -> Requirement:
+    """Return the requirement that no day is over after which data go."""
+    today = timezone.now().date()
+    over = ", ".join(f"{name} ({day})" for name in DAYS_KEPT if (day := retention.get_day(name)) and day < today)
+    return Requirement(
+        "retention",
+        not over,
+        _("The days until which data are kept are still to come."),
+        _("Set later days in the section Retention of the design. These are over: %(days)s") % {"days": over},
         "research-design",
     )
 

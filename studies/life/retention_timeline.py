@@ -1,13 +1,15 @@
 """The days of a study's retention, as its page Lifecycle tells them: what is removed when, and how far it has come."""
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from studies.data.retention_schedule import BEFORE, Step, find_due_of, get_days
+from studies.data.retention_schedule import BEFORE, Step, find_due_of, get_days, get_last_day, sends_mail
 from studies.models import RetentionRecord, Study
 from studies.selection.mails import is_address
+
+SOON = timedelta(days=60)  # within which the page that closes a study tells what will be removed
 
 
 @dataclass(frozen=True)
@@ -29,28 +31,54 @@ def list_days(study: Study, now: datetime) -> list[RetentionDay]:
         RetentionDay(
             RetentionRecord.What(what).label,
             day,
-            describe(study, day, steps.get((what, day)), records.get((what, day))),
+            describe(study, day, steps.get((what, day)), records.get((what, day)), now.date()),
         )
         for what, day in places
     ]
 
 
-def describe(study: Study, day: date, step: Step | None, record: RetentionRecord | None) -> str:
+def list_soon(study: Study, now: datetime) -> list[RetentionDay]:
+    """Return what is removed within 60 days once the study is closed, each with the last day on which it is kept."""
+    records = {(each.what, each.day): each for each in study.retention_records.all()}
+    kept = [
+        (get_last_day(day, records.get((what, day)), now.date()), what, records.get((what, day)))
+        for what, day in get_days(study.current().spec())
+    ]
+    return [
+        RetentionDay(RetentionRecord.What(what).label, max(last, now.date()), "")
+        for last, what, record in sorted(kept, key=lambda each: (each[0], each[1]))
+        if last - now.date() <= SOON and not (record and record.done_at)
+    ]
+
+
+def describe(study: Study, day: date, step: Step | None, record: RetentionRecord | None, today: date) -> str:
     """Return how far a day has come."""
     if record and record.done_at:
         return _("Done on %(day)s.") % {"day": f"{record.done_at:%Y-%m-%d}"}
     if step == Step.ENFORCE:
         return _("Due. The server does it within the hour.")
     if step != Step.WAIT:
-        return describe_announcement(study, day, record)
+        return describe_announcement(study, day, record, today) + describe_delay(day, record, today)
     if not study.is_closed():
         return _("Overdue. It waits, because the study is not closed.")
     return _("Overdue. It waits, because people are still taking part.")
 
 
-def describe_announcement(study: Study, day: date, record: RetentionRecord | None) -> str:
+def describe_announcement(study: Study, day: date, record: RetentionRecord | None, today: date) -> str:
+    spec = study.current().spec()
+    if not is_address(spec.contact):
+        return _("No mail announces it, because the study's contact is not a mail address.")
+    if not sends_mail(spec):
+        return _("No mail announces it, because this server sends no mail (EMAIL_URL).")
     if record and record.announced_at:
         return _("Announced by mail on %(day)s.") % {"day": f"{record.announced_at:%Y-%m-%d}"}
-    if not is_address(study.current().spec().contact):
-        return _("No mail announces it, because the study's contact is not a mail address.")
-    return _("A mail to the study's contact announces it on %(day)s.") % {"day": (day - BEFORE).isoformat()}
+    return _("A mail to the study's contact announces it on %(day)s.") % {"day": max(day - BEFORE, today).isoformat()}
+
+
+def describe_delay(day: date, record: RetentionRecord | None, today: date) -> str:
+    """Return that data are kept for longer than the study file says, because the announcement comes or came late."""
+    last = get_last_day(day, record, today)
+    if last == day:
+        return ""
+    said = _("Nothing is removed sooner than 30 days after the announcement, so it is kept until %(day)s.")
+    return f" {said}" % {"day": last.isoformat()}

@@ -5,7 +5,8 @@ from studies.models.study import Study
 
 
 class RetentionRecord(models.Model):
-    """A day after which data of a study go: when it was announced, and when they went."""
+    """A day after which data of a study go: when it was announced, and when they went. Where no mail can be sent,
+    `announced_at` is when a server first saw the day, which the page Lifecycle shows from then on at the latest."""
 
     class What(models.TextChoices):
         CONTACTS = "contacts", gettext_lazy("Contact data are deleted")

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
+from django.utils import timezone
 
 from studies.care.opening_requirements import get_advice, lacks_drill
 from studies.design.contradictions import remarks
@@ -21,6 +22,7 @@ from studies.participation.enrolment import invite
 from studies.setup.addresses import words_of_addresses
 from studies.setup.cards import StoredCards
 from studies.setup.model_keys import unset_keys, unset_secrets
+from studies.setup.past_days import find_past_days
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels, load_spec
 from studies.workbench.labels import one_or_more
 
@@ -119,6 +121,8 @@ class Command(Base):
             self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))
         except OSError as error:
             self.refuse(f"{file}: {error.strerror}")
+        if over := find_past_days(spec, timezone.now().date()):
+            self.refuse("\n".join(f"{file}: {fault}" for fault in over))
         try:
             loaded = load_spec(spec, folder=file.parent, amendment=amendment)
         except AmendmentNeeded:

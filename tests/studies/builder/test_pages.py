@@ -48,11 +48,16 @@ def posted(page):
         else:
             found |= {part.name: part.value for part in one.parts}
             found |= {f"{one.name}.none": "yes"} if one.is_none else {}
-    return {**found, "revision": page.context["draft"].revision}
+    return {**found, "seen": page.context["seen"]}
+
+
+def rows_seen(desk, draft, slug):
+    """What the page of a list would send back with a press of one of its buttons."""
+    return (desk.get(address(draft, slug)).context or {}).get("seen", "")
 
 
 def faults_of(page):
-    return {place: (where, said) for _section, faults in page.context["groups"] for where, place, said in faults}
+    return {each.place: (each.address, each.message) for _section, faults in page.context["groups"] for each in faults}
 
 
 def values(draft):
@@ -112,7 +117,7 @@ def fill_consent(desk, draft):
         if one.faults and one.may_be_none:
             given[f"{one.name}.none"] = "yes"
         elif one.faults:
-            given |= {part.name: "7" for part in one.parts}
+            given |= {part.name: "lab@example.org" if one.key == "contact_email" else "7" for part in one.parts}
     desk.post(address(draft, "consent"), given)
 
 
@@ -142,7 +147,7 @@ def test_faults_that_most_drafts_have_are_told_in_the_language_of_the_page(desk)
         faults = check_draft(draft).faults
     assert faults["contact"] == ["缺失"]
     assert faults["consent.pi_name"] == ["尚未填写，而知情同意书需要这一项"]
-    assert faults["consent.funder"] == ['尚未填写，而知情同意书需要这一项 （如果没有，请填 ""，相关句子会随之省略）']
+    assert '""' not in faults["consent.funder"][0]
 
 
 def test_faults_lead_to_their_fields(desk):
@@ -166,8 +171,9 @@ def test_unreadable_parameters_come_again_as_typed_and_the_rest_is_saved(desk):
     extra = next(one for one in again.context["fields"] if one.key == "extra")
     assert extra.parts[0].value == "top_p: 1"
     assert extra.faults[0].startswith("Write one line for each parameter")
-    said = "Not saved: arms[1].extra. What you wrote is still on this page; the other fields are saved."
-    assert list(map(str, again.context["messages"])) == [said]
+    (said,) = map(str, again.context["messages"])
+    assert said.startswith(f"Not saved: {extra.short_title} (extra). Correct the marked fields below")
+    assert "arms[1]" not in said
     assert "not all is saved" in again.content.decode()
     arm = values(draft)["arms"][0]
     assert (arm["group"], arm.get("extra")) == ("open", None)
@@ -198,7 +204,8 @@ def test_companies_that_nothing_uses_are_remarked_before_loading(desk):
 def test_provider_fills_in_what_its_models_have_in_common(desk):
     draft = start_draft(desk)
     desk.post(
-        reverse("research-draft-rows", args=[draft.pk, "arms"]), {"act": "add", "preset": "openai", "revision": 1}
+        reverse("research-draft-rows", args=[draft.pk, "arms"]),
+        {"act": "add", "preset": "openai", "seen": rows_seen(desk, draft, "arms")},
     )
     assert values(draft)["arms"][-1] == {
         "kind": "openai_compatible",
@@ -211,7 +218,7 @@ def test_provider_fills_in_what_its_models_have_in_common(desk):
 
 def rows(desk, draft, act, slug="arms"):
     draft.refresh_from_db()
-    sent = {"act": act, "revision": draft.revision}
+    sent = {"act": act, "seen": rows_seen(desk, draft, slug)}
     return desk.post(reverse("research-draft-rows", args=[draft.pk, slug]), sent)
 
 
@@ -232,7 +239,8 @@ def test_table_is_moved_to_where_it_was_dropped(desk):
 
     def drop(number, place):
         draft.refresh_from_db()
-        return desk.post(address_of_rows, {"act": f"to:{number}", "place": place, "revision": draft.revision})
+        seen = rows_seen(desk, draft, "arms")
+        return desk.post(address_of_rows, {"act": f"to:{number}", "place": place, "seen": seen})
 
     drop(0, len(keys) - 1)
     assert [arm["key"] for arm in values(draft)["arms"]] == [*keys[1:], keys[0]]
@@ -265,13 +273,67 @@ def test_change_can_be_undone_to_the_beginning(desk):
     assert "There is nothing to undo." in told.content.decode()
 
 
-def test_form_of_an_older_state_changes_nothing(desk):
+def test_change_of_another_section_meanwhile_is_no_conflict(desk):
     draft = start_draft(desk)
     page = desk.get(address(draft, "chat"))
     rows(desk, draft, "remove:0")
-    told = desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7"}, follow=True)
-    assert "changed elsewhere" in told.content.decode()
-    assert values(draft)["chat"]["min_turns"] != 7
+    desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7"})
+    assert values(draft)["chat"]["min_turns"] == 7
+
+
+def test_change_of_the_same_section_meanwhile_shows_both(desk):
+    draft = start_draft(desk)
+    page = desk.get(address(draft, "chat"))
+    desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "4", "chat.max_turns": "44"})
+
+    told = desk.post(address(draft, "chat"), {**posted(page), "chat.min_turns": "7", "chat.opening.en": "Hello."})
+
+    assert (told.status_code, values(draft)["chat"]["min_turns"]) == (409, 4)
+    assert "this section was changed elsewhere while you were writing" in told.content.decode()
+    shown = {one.key: one for one in told.context["fields"]}
+    assert (shown["min_turns"].value, [part.value for part in shown["min_turns"].meanwhile]) == (7, ["4"])
+    assert (shown["max_turns"].value, shown["max_turns"].meanwhile) == (44, ())  # not touched here: as it is saved
+    assert [part.value for part in shown["opening"].parts] == ["Hello.", ""]
+    assert shown["opening"].meanwhile == ()  # no one else changed it
+
+    desk.post(address(draft, "chat"), posted(told))
+    chat = values(draft)["chat"]
+    assert (chat["min_turns"], chat["max_turns"], chat["opening"]["en"]) == (7, 44, "Hello.")
+
+
+def test_text_typed_into_a_field_that_is_gone_is_shown(desk):
+    draft = start_draft(desk, "emoharbor")
+    page = desk.get(address(draft, "consent"))
+    values_now = StudyDocument(draft.text)
+    values_now.set(("consent", "instrument"), None)
+    StudyDraft.objects.update(text=values_now.text)
+    told = desk.post(address(draft, "consent"), {**posted(page), "consent.pi_name.en": "Ada Byron"})
+    assert ("consent.pi_name.en", "Ada Byron") in [(part.name, part.value) for part in told.context["lost"]]
+    assert "Ada Byron" in told.content.decode()
+
+
+def test_text_in_a_language_that_was_added_meanwhile_stays(desk):
+    draft = start_draft(desk, "minimal")
+    document = StudyDocument(draft.text)
+    document.set(("languages",), ["en"])
+    document.set(("consent", "pi_name"), {"en": "Ada", "zh": "艾达"})
+    StudyDraft.objects.update(text=document.text)
+    page = desk.get(address(draft, "consent"))
+    document.set(("languages",), ["en", "zh"])
+    StudyDraft.objects.update(text=document.text)
+    desk.post(address(draft, "consent"), {**posted(page), "consent.pi_name.en": "Ada Byron"})
+    assert values(draft)["consent"]["pi_name"] == {"en": "Ada Byron", "zh": "艾达"}
+
+
+def test_buttons_of_an_older_list_change_nothing(desk):
+    draft = start_draft(desk)
+    sent = {"act": "remove:0", "seen": rows_seen(desk, draft, "arms")}
+    place = reverse("research-draft-rows", args=[draft.pk, "arms"])
+    desk.post(place, sent)
+    keys = [arm["key"] for arm in values(draft)["arms"]]
+    told = desk.post(place, sent, follow=True)
+    assert "this list was changed elsewhere" in told.content.decode()
+    assert [arm["key"] for arm in values(draft)["arms"]] == keys
 
 
 def test_text_and_sections_are_two_views_of_one_draft(desk):
@@ -502,3 +564,234 @@ def test_no_file_breaks_a_page(desk, text):
             assert rows(desk, draft, act, section.slug).status_code in (302, 404)
         assert desk.get(address(draft, section.slug, 0)).status_code in (200, 302, 404)
     assert desk.get(address(draft)).status_code == 200
+
+
+def test_day_of_retention_that_is_over_is_a_fault_of_its_field(desk):
+    draft = start_draft(desk)
+    page = desk.get(address(draft, "retention"))
+    desk.post(address(draft, "retention"), {**posted(page), "retention.keep_until": "2020-12-31"})
+    faults = faults_of(desk.get(address(draft)))
+    assert faults["retention.keep_until"][1].startswith("is over already")
+    assert desk.post(reverse("research-draft-load", args=[draft.pk])).status_code == 302
+    assert not Study.objects.filter(key="my_demo").exists()
+
+
+def shuffle(value):
+    """The value as a database may give it back: with the keys of its tables in another order."""
+    if isinstance(value, dict):
+        return {key: shuffle(value[key]) for key in sorted(value, key=lambda key: (len(key), key), reverse=True)}
+    return [shuffle(member) for member in value] if isinstance(value, list) else value
+
+
+def test_one_changed_number_is_one_changed_line(desk):
+    study = load_spec(replace(factories.demo_spec(), key="lab_study")).protocol.study
+    desk.post(reverse("research-edit-design", args=[study.key]))
+    draft = StudyDraft.objects.latest("pk")
+    page = desk.get(address(draft, "chat"))
+    desk.post(address(draft, "chat"), {**posted(page), "chat.max_turns": "41"})
+    protocol = study.current()
+    protocol.design = shuffle(protocol.design)
+    protocol.save()
+
+    lines = desk.get(reverse("research-draft-load", args=[draft.pk])).context["lines"]
+
+    changed = [(line.before, line.after) for line in lines if line.kind not in ("same", "gap")]
+    assert changed == [(f"max_turns = {factories.demo_spec().chat.max_turns}", "max_turns = 41")]
+
+
+SECRET = "sk-proj-0123456789abcdef"
+
+
+def all_versions(draft):
+    draft.refresh_from_db()
+    return json.dumps([draft.text, draft.files, draft.earlier])
+
+
+@pytest.mark.parametrize(
+    ("slug", "number", "name"),
+    [
+        ("arms", 0, "arms[1].api_key_env"),
+        ("seeker", None, "seeker.api_key_env"),
+        ("safety.second_line", None, "safety.second_line.api_key_env"),
+    ],
+)
+def test_key_in_the_place_of_a_variable_is_neither_stored_nor_shown(desk, slug, number, name):
+    draft = start_draft(desk)
+    page = desk.get(address(draft, slug, number))
+    told = desk.post(address(draft, slug, number), {**posted(page), name: SECRET})
+    assert told.status_code == 400
+    (field,) = [one for one in told.context["fields"] if one.name == name]
+    assert field.faults[-1].startswith("This is not the name of a variable")
+    assert SECRET not in told.content.decode() + all_versions(draft)
+
+
+def test_key_in_the_text_of_the_file_is_not_stored(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("arms", 0, "api_key_env"), SECRET)
+    told = desk.post(reverse("research-draft-text", args=[draft.pk]), {"text": document.text})
+    assert told.status_code == 400
+    assert told.context["unsaved"][0].startswith("arms[1].api_key_env: This is not the name of a variable")
+    upload = SimpleUploadedFile("study.toml", document.text.encode())
+    assert desk.post(reverse("research-new-study"), {"begin": "upload", "file": upload}).status_code == 400
+    assert SECRET not in all_versions(draft)
+
+
+def test_key_in_an_earlier_version_goes_with_the_next_change(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("arms", 0, "api_key_env"), SECRET)
+    draft.change(text=document.text)  # as drafts were stored before this was refused
+    draft.save()
+    page = desk.get(address(draft, "arms", 0))
+    desk.post(address(draft, "arms", 0), {**posted(page), "arms[1].api_key_env": "OPENAI_API_KEY"})
+    assert values(draft)["arms"][0]["api_key_env"] == "OPENAI_API_KEY"
+    assert SECRET not in all_versions(draft)
+    assert len(draft.earlier) == 2
+
+
+def fill_arm(desk, draft, **arm):
+    document = StudyDocument(draft.text)
+    for key, value in arm.items():
+        document.set(("arms", 0, key), value)
+    StudyDraft.objects.update(text=document.text)
+
+
+def choose_preset(desk, draft, preset, **typed):
+    page = desk.get(address(draft, "arms", 0))
+    sent = {**posted(page), **typed, "preset": preset}
+    told = desk.post(address(draft, "arms", 0), sent, follow=True)
+    return values(draft)["arms"][0], [str(message) for message in told.context["messages"]]
+
+
+DEEPSEEK = {"title": "DeepSeek", "group": "open", "kind": "openai_compatible", "model": "deepseek-chat"}
+AT_DEEPSEEK = {"base_url": "https://api.deepseek.com/v1", "api_key_env": "DEEPSEEK_API_KEY", "provider": "DeepSeek"}
+
+
+def test_provider_takes_the_words_about_the_earlier_model_with_it(desk):
+    draft = start_draft(desk)
+    fill_arm(desk, draft, **DEEPSEEK, **AT_DEEPSEEK)
+    arm, said = choose_preset(desk, draft, "openai")
+    assert (arm["model"], arm["provider"], arm["api_key_env"]) == ("gpt-4o", "OpenAI", "OPENAI_API_KEY")
+    assert not {"title", "group"} & arm.keys()
+    assert "Removed, because it described the earlier model: its name for people, its group. " in " ".join(said)
+
+
+@pytest.mark.parametrize(("preset", "left"), [("scripted", set()), ("vllm", {"model", "base_url", "provider"})])
+def test_provider_leaves_no_setting_of_the_earlier_one(desk, preset, left):
+    draft = start_draft(desk)
+    fill_arm(desk, draft, **DEEPSEEK, **AT_DEEPSEEK)
+    arm, _said = choose_preset(desk, draft, preset)
+    assert {"model", "base_url", "api_key_env", "provider", "title", "group"} & arm.keys() == left
+    assert "DeepSeek" not in json.dumps(arm)
+
+
+def test_name_that_is_typed_with_the_provider_stays(desk):
+    draft = start_draft(desk)
+    fill_arm(desk, draft, **DEEPSEEK, **AT_DEEPSEEK)
+    arm, said = choose_preset(desk, draft, "openai", **{"arms[1].title.en": "GPT-4o", "arms[1].title.zh": "GPT-4o"})
+    assert arm["title"] == "GPT-4o"
+    assert "its name for people" not in " ".join(said)
+
+
+def two_languages(desk):
+    """A draft in two languages whose consent form is not filled in."""
+    draft = start_draft(desk, "emoharbor")
+    assert values(draft)["languages"] == ["zh", "en"]
+    return draft
+
+
+def left_in_consent(draft):
+    return {place: said for place, said in check_draft(draft).faults.items() if place.startswith("consent.")}
+
+
+def test_text_in_one_of_two_languages_is_one_thing_to_do(desk):
+    draft = two_languages(desk)
+    before = left_in_consent(draft)
+    assert before["consent.funder"] == ["is not filled in. Write it, or tick “There is none”."]
+    assert before["consent.pi_name"] == ["is not filled in, and the consent form needs it"]
+    page = desk.get(address(draft, "consent"))
+    sent = {**posted(page), "consent.funder.en": "the Lab", "consent.pi_name.en": "Ada"}
+    desk.post(address(draft, "consent"), sent)
+    draft.refresh_from_db()
+    after = left_in_consent(draft)
+    assert sum(map(len, after.values())) == sum(map(len, before.values()))
+    assert (after["consent.funder.zh"], after["consent.pi_name.zh"]) == (
+        ["is missing in 简体中文"],
+        ["is missing in 简体中文"],
+    )
+    assert not {"consent.funder", "consent.pi_name"} & after.keys()
+
+
+def test_there_is_none_over_a_text_drops_nothing(desk):
+    draft = two_languages(desk)
+    page = desk.get(address(draft, "consent"))
+    sent = {**posted(page), "consent.funder.en": "the Lab", "consent.funder.none": "yes", "consent.pi_name.en": "Ada"}
+    told = desk.post(address(draft, "consent"), sent)
+    assert told.status_code == 400
+    shown = {one.key: one for one in told.context["fields"]}
+    assert [part.value for part in shown["funder"].parts] == ["", "the Lab"]
+    assert shown["funder"].faults[-1].startswith("“There is none” was ticked, but there is a text.")
+    assert values(draft)["consent"]["pi_name"] == {"en": "Ada"}
+    desk.post(address(draft, "consent"), posted(told))
+    assert values(draft)["consent"]["funder"] == {"en": "the Lab"}
+
+
+def messages_after(desk, draft, slug, **typed):
+    page = desk.get(address(draft, slug))
+    told = desk.post(address(draft, slug), {**posted(page), **typed}, follow=True)
+    return [str(message) for message in told.context["messages"]]
+
+
+def test_one_message_says_what_became_of_a_page(desk):
+    draft = start_draft(desk)
+    assert messages_after(desk, draft, "basics", **{"title.en": "Talks"}) == ["Saved."]
+    assert messages_after(desk, draft, "basics") == ["Nothing has changed."]
+    said = messages_after(desk, draft, "basics", contact="me")
+    assert said == ["Saved as a draft. 1 field still has a mistake."]
+
+
+def test_rota_makes_the_one_address_for_alarms_unnecessary(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("oncall_email",), None)
+    StudyDraft.objects.update(text=document.text)
+    draft.refresh_from_db()
+    assert check_draft(draft).faults["oncall_email"] == ["is missing"]
+    document.set(("safety", "oncall"), [{"name": "Ada", "email": "ada@lab.university"}])
+    StudyDraft.objects.update(text=document.text)
+    draft.refresh_from_db()
+    assert check_draft(draft).faults == {}
+    document.set(("oncall_email",), "me")
+    StudyDraft.objects.update(text=document.text)
+    draft.refresh_from_db()
+    assert list(check_draft(draft).faults) == ["oncall_email"]
+
+
+def test_what_is_left_is_told_in_words_with_the_key_beside(desk):
+    draft = start_draft(desk)
+    document = StudyDocument(draft.text)
+    document.set(("contact",), "me")
+    document.set(("arms", 1, "base_url"), "nowhere")
+    document.set(("title",), {"en": "Talks"})
+    document.set(("consent", "pi_name"), {"en": "Ada"})
+    StudyDraft.objects.update(text=document.text)
+    page = desk.get(address(draft))
+    labels = {each.place: each.label for _section, faults in page.context["groups"] for each in faults}
+    key = document.get(("arms", 1, "key"))
+    assert labels["contact"] == "The address for questions about the study"
+    assert labels["arms[2].base_url"].startswith(f"{key} · ")
+    assert labels["title.zh"] == "The title that people read · 简体中文"
+    assert labels["consent.pi_name.zh"] == "Principal investigator: ＿＿＿ · 简体中文"
+    assert '<code class="builder-field__key">arms[2].base_url</code>' in page.content.decode()
+
+
+def test_boxes_have_words_with_the_key_beneath(desk):
+    draft = start_draft(desk, "emoharbor")
+    fields = {one.key: one for one in desk.get(address(draft, "basics")).context["fields"]}
+    assert [choice.label for choice in fields["languages"].choices] == ["English", "简体中文"]
+    flags = {one.key: one for one in desk.get(address(draft, "consent")).context["fields"]}["flags"].choices
+    words = {choice.key: choice.label for choice in flags}
+    assert words["if_profit"] == "About commercial profit from the data: …"
+    assert words["if_cross_border"].startswith("I agree that my chat texts are sent to")
+    assert "" not in words

@@ -12,7 +12,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from studies.care import clock
-from studies.data.retention_schedule import Step, enforce_retention, find_due
+from studies.care.drills import CONSOLE
+from studies.data.retention_schedule import Step, enforce_retention, find_due, get_days
 from studies.design.reading import StudyFileError, read_study
 from studies.design.retention_spec import RetentionSpec
 from studies.design.serialisation import spec_from_json, spec_to_json
@@ -40,6 +41,14 @@ def study(**days: str) -> Study:
     person = factories.person(made, status="completed")
     remember_payee(person, "5f1e2d3c4b5a69788796a5b4")
     factories.answer(person, "profile", {"occupation": "a lamp lighter"})
+    return made
+
+
+def announced(made: Study, *, days_ago: int = 31) -> Study:
+    """The study, with its days announced so many days ago."""
+    at = timezone.now() - timedelta(days=days_ago)
+    for what, last in get_days(made.current().spec()):
+        RetentionRecord.objects.create(study=made, what=what, day=last, announced_at=at)
     return made
 
 
@@ -82,8 +91,44 @@ def refuse(*_arguments, **_named):
     raise ConnectionRefusedError
 
 
+def test_nothing_goes_before_its_announcement_is_thirty_days_old():
+    factories.close(study(keep_until=day(-1000), contacts_until=day(-2000)))
+    assert [step for _what, step in steps()] == [Step.ANNOUNCE, Step.ANNOUNCE]
+
+    enforce_retention()
+    enforce_retention()
+
+    assert (len(mail.outbox), Payee.objects.count()) == (2, 1)
+    assert Answer.objects.get().text == "a lamp lighter"
+    last = timezone.now().date() + timedelta(days=30)
+    assert f"{last.day} {last:%B} {last.year}" in mail.outbox[0].subject
+
+
+@pytest.mark.parametrize(("days_ago", "left"), [(29, 1), (30, 1), (31, 0)])
+def test_a_late_announcement_delays_what_it_announces(days_ago, left):
+    announced(study(contacts_until=day(-5)), days_ago=days_ago)
+    enforce_retention()
+    assert Payee.objects.count() == left
+
+
+def test_where_no_mail_can_be_sent_the_page_announces_it(settings):
+    settings.EMAIL_BACKEND = CONSOLE
+    study(contacts_until=day(-5))
+    assert [well for _due, well in enforce_retention()] == [True]
+    assert steps() == []
+    RetentionRecord.objects.update(announced_at=timezone.now() - timedelta(days=31))
+    assert steps() == [("contacts", Step.ENFORCE)]
+
+
+def test_as_long_as_a_mail_server_refuses_the_announcement_nothing_goes(monkeypatch):
+    study(contacts_until=day(-90))
+    monkeypatch.setattr(mail.EmailMessage, "send", refuse)
+    enforce_retention()
+    assert steps() == [("contacts", Step.ANNOUNCE)]
+
+
 def test_contact_data_go_when_their_day_is_over_and_nothing_else():
-    study(contacts_until=day(-1))
+    announced(study(contacts_until=day(-1)))
 
     enforce_retention()
 
@@ -101,7 +146,7 @@ def test_the_last_day_itself_is_kept():
 
 @pytest.mark.parametrize(("then", "answers"), [("anonymise", [""]), ("delete", [])])
 def test_data_of_a_closed_study_go_when_their_day_is_over(then, answers):
-    factories.close(study(keep_until=day(-1), then=then))
+    factories.close(announced(study(keep_until=day(-1), then=then)))
 
     enforce_retention()
 
@@ -112,24 +157,25 @@ def test_data_of_a_closed_study_go_when_their_day_is_over(then, answers):
 
 
 def test_data_wait_while_the_study_is_open():
-    study(keep_until=day(-1))
+    announced(study(keep_until=day(-1)))
 
     assert steps() == [("anonymise", Step.WAIT)]
     enforce_retention()
 
     assert Answer.objects.get().text == "a lamp lighter"
-    assert not RetentionRecord.objects.exists()
+    assert RetentionRecord.objects.get().done_at is None
 
 
 def test_an_amended_day_counts():
-    made = study(contacts_until=day(-1))
+    made = announced(study(contacts_until=day(-1)))
     factories.load_study(replace(made.current().spec(), retention=RetentionSpec(contacts_until=day(90))))
     enforce_retention()
     assert Payee.objects.exists()
 
 
 def test_command_says_what_is_due_and_changes_nothing_when_dry():
-    study(contacts_until=day(-1), keep_until=day(5))
+    made = study(contacts_until=day(-1), keep_until=day(5))
+    announced(made).retention_records.filter(what="anonymise").delete()
     told = StringIO()
 
     call_command("enforce_retention", "--dry-run", "--json", stdout=told)
@@ -144,7 +190,7 @@ def test_command_says_what_is_due_and_changes_nothing_when_dry():
 
 def test_servers_do_it_by_themselves(monkeypatch):
     monkeypatch.setattr(clock, "close_old_connections", lambda: None)  # the test's own would be closed
-    study(contacts_until=day(-1))
+    announced(study(contacts_until=day(-1)))
     clock.do_chores()
     assert not Payee.objects.exists()
 

@@ -1,7 +1,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,15 @@ SCRIPTS = "There are formula, advice, mirror, question, attuned"
 NO_COUNTRY = "is not a country code (two capital letters, ISO 3166)"
 
 
+def filled(flags: Collection[str]) -> dict[str, str]:
+    """Return a value for each placeholder that the form needs with these flags."""
+    return dict.fromkeys(needed_placeholders(FORM, flags), "filled") | {"contact_email": "lab@example.org"}
+
+
 def small() -> dict[str, Any]:
     """A study without faults, as a document to spoil."""
     document = tomllib.loads(SMALL)
-    document["consent"] |= dict.fromkeys(needed_placeholders(FORM, ()), "filled") | {"pay_rate": "60 CNY"}
+    document["consent"] |= filled(()) | {"pay_rate": "60 CNY"}
     return document
 
 
@@ -127,7 +132,7 @@ def test_demo_study_fills_its_consent_form_even_though_it_need_not() -> None:
 def test_template_study_has_what_every_command_needs(name: str, tmp_path: Path) -> None:
     template = tomllib.loads((FIXTURES / "studies" / f"{name}.toml").read_text(encoding="utf-8"))
     template |= {"contact": "lab@example.org", "oncall_email": "oncall@example.org"}
-    template["consent"] |= dict.fromkeys(needed_placeholders(FORM, template["consent"]["flags"]), "filled")
+    template["consent"] |= filled(template["consent"]["flags"])
     spec = read(tmp_path, template)
     assert (spec.gone_after_days, len(spec.judges)) == (30, 1)
     assert spec.seeker is not None
@@ -137,7 +142,7 @@ def test_template_study_has_what_every_command_needs(name: str, tmp_path: Path) 
 def test_group_and_reasoning_of_an_arm_are_kept_and_written_again_and_are_no_part_of_a_request(tmp_path: Path) -> None:
     template = tomllib.loads((FIXTURES / "studies" / "emoharbor.toml").read_text(encoding="utf-8"))
     template |= {"contact": "lab@example.org", "oncall_email": "oncall@example.org"}
-    template["consent"] |= dict.fromkeys(needed_placeholders(FORM, template["consent"]["flags"]), "filled")
+    template["consent"] |= filled(template["consent"]["flags"])
     spec = read(tmp_path, template)
     assert [(arm.group, arm.reasoning) for arm in spec.arms] == [
         ("closed", False), ("open", False), ("closed", False), ("closed", False), ("open", True)
@@ -378,6 +383,28 @@ FAULTS = [
         "consent.flags",
         ["if_interview"],
         "consent.interview_minutes: is not filled in, and the consent form needs it",
+    ),
+    (
+        "consent.flags",
+        ["if_cross_border", "if_interview"],
+        'consent.flags[2]: the consent form announces an interview or its recording ("if_interview"), but no step is '
+        "an interview: add the step, or take this part out",
+    ),
+    # addresses that people write to
+    (
+        "consent.contact_email",
+        "lab at example.org",
+        "consent.contact_email: must be an e-mail address and nothing else, as name@example.org",
+    ),
+    (
+        "consent.contact_email",
+        {"en": "lab@example.org", "zh": "lab@example，org"},
+        "consent.contact_email: must be an e-mail address and nothing else, as name@example.org",
+    ),
+    (
+        "consent.ethics_contact",
+        "the board, board@example,org",
+        'consent.ethics_contact: "board@example" is no e-mail address',
     ),
     # the walk
     (
@@ -964,11 +991,17 @@ def contrast_specs(draw: st.DrawFn, keys: list[str]) -> tuple[ContrastSpec, ...]
     return tuple(draw(st.lists(st.sampled_from(found), unique=True)))
 
 
+def has_no_address(text: dict[str, str]) -> bool:
+    """Return whether a text has nothing in it that might be a mail address, which is checked."""
+    return not any("@" in words for words in text.values())
+
+
 @st.composite
 def study_specs(draw: st.DrawFn) -> StudySpec:
     languages = draw(st.sampled_from([("en",), ("zh",), ("zh", "en")]))
     keys = draw(st.lists(slugs, min_size=1, max_size=3, unique=True))
-    placeholders = st.sampled_from(FORM["placeholders"])
+    others = [name for name in FORM["placeholders"] if name != "contact_email"]  # it wants an address
+    placeholders = st.sampled_from(others)
     selection = draw(st.sampled_from(["auto", "manual"]))
     return StudySpec(
         key="demo",
@@ -984,7 +1017,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
         consent=ConsentSpec(
             instrument="consent_template",
             version=draw(words),
-            values=draw(st.dictionaries(placeholders, texts(languages), max_size=2)),
+            values=draw(st.dictionaries(placeholders, texts(languages).filter(has_no_address), max_size=2)),
             flags=draw(st.sampled_from([(), ("if_training", "if_profit")])),
             providers=("Lab", "Firm"),
         ),
@@ -1201,9 +1234,7 @@ def test_interview_guide_may_come_from_outside_the_product(tmp_path: Path, monke
     steps = [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview", "instrument": "our_guide"}]
     file = tmp_path / "study.toml"
     document = small() | {"steps": steps}
-    document["consent"] |= {"flags": ["if_interview"]} | dict.fromkeys(
-        needed_placeholders(FORM, ("if_interview",)), "x"
-    )
+    document["consent"] |= {"flags": ["if_interview"]} | filled(("if_interview",))
     file.write_text(tomlkit.dumps(document), encoding="utf-8")
     try:
         spec = read_study(file, instruments=[*KNOWN, "our_guide"], prompt_folder=PROMPTS)
@@ -1219,3 +1250,13 @@ def test_companies_that_no_model_uses_are_remarked(tmp_path: Path) -> None:
     document["consent"]["providers"] = ["Lab", "Nobody"]
     said = "The consent form names companies that no model of the study uses: Nobody."
     assert remarks(read(tmp_path, document)) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Ethics board (board@example.org), or by phone.", "伦理委员会：board@example.org。", "WeChat: @lab", "no mail"],
+)
+def test_words_around_a_mail_address_are_no_fault(tmp_path: Path, said: str) -> None:
+    document = small()
+    document["consent"]["ethics_contact"] = said
+    assert read(tmp_path, document).consent is not None

@@ -14,7 +14,9 @@ from studies.design.spec import StudySpec
 from tests.studies.design.test_reading import FORM, KNOWN, PROMPTS, faults_of, read
 from tests.studies.design.test_reference import KEYS
 
-FILLINGS = {"contact": "us@example.org", "oncall_email": "us@example.org", "base_url": "http://127.0.0.1:9/v1"}
+FILLINGS = dict.fromkeys(("contact", "oncall_email", "contact_email"), "us@example.org") | {
+    "base_url": "http://127.0.0.1:9/v1"
+}
 OF_MINIMAL = {"arms", "chat", "steps", "consent"}
 
 
@@ -41,7 +43,7 @@ def expected(name: str, folder: Path) -> StudySpec:
     document |= {key: filling_for(key) for key in ("contact", "oncall_email")}
     implied = {"deadline", "min_turns", "model_providers", "n_arms", "checkpoint_every"}
     needed = needed_placeholders(FORM, ("if_cross_border", "if_interview"))
-    document["consent"] |= {key: "filled" for key in needed if key not in implied}
+    document["consent"] |= {key: filling_for(key) for key in needed if key not in implied}
     return read(folder, document)
 
 

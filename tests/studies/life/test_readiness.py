@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dialogue.models import Call
+from studies.design.retention_spec import RetentionSpec
 from studies.design.safety_rules import OnCall, SafetyRules
 from studies.life import readiness, stages
 from studies.models import Amendment, Stage, Study
@@ -261,3 +262,13 @@ def test_a_paused_arm_is_no_other_design(hearts):
     stages.move(hearts, Stage.OPEN, ADA)
     hearts.current().arms.filter(key="amber").update(paused=True)
     assert load_spec(hearts.current().full_spec()).outcome == "unchanged"
+
+
+def test_study_whose_data_would_go_at_once_cannot_be_opened(hearts):
+    hearts = load_spec(
+        replace(hearts.current().spec(), retention=RetentionSpec(keep_until="2020-12-31"))
+    ).protocol.study
+    missing = {each.code: each for each in readiness.find_missing(hearts)}
+    assert "keep_until (2020-12-31)" in missing["retention"].advice
+    load_spec(replace(hearts.current().spec(), retention=RetentionSpec(keep_until="2999-12-31")))
+    assert "retention" not in codes(hearts)

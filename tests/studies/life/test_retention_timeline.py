@@ -31,6 +31,11 @@ def kept(contact: str = "lab@example.org", **days: str) -> Study:
     return factories.study("kept", retention=RetentionSpec(**days), contact=contact)
 
 
+def announce(study: Study, what: str, last: str, *, days_ago: int) -> None:
+    at = timezone.now() - timedelta(days=days_ago)
+    RetentionRecord.objects.create(study=study, what=what, day=last, announced_at=at)
+
+
 def life_of(study: Study) -> str:
     return reverse("research-life", args=[study.key])
 
@@ -57,16 +62,34 @@ def test_page_lists_the_days_to_come(desk):
 
 def test_page_says_what_was_announced_and_done(desk):
     study = kept(contacts_until=day(-1), keep_until=day(9))
+    announce(study, "contacts", day(-1), days_ago=31)
     assert days_on_the_page(desk, study)[0][2] == "Due. The server does it within the hour."
     enforce_retention()
+    late = f"Nothing is removed sooner than 30 days after the announcement, so it is kept until {day(30)}."
     assert [state for _what, _day, state in days_on_the_page(desk, study)] == [
         f"Done on {day(0)}.",
-        f"Announced by mail on {day(0)}.",
+        f"Announced by mail on {day(0)}. {late}",
     ]
+
+
+def test_page_says_that_a_day_in_the_past_is_announced_first(desk):
+    study = kept(keep_until=day(-800))
+    late = f"Nothing is removed sooner than 30 days after the announcement, so it is kept until {day(30)}."
+    assert days_on_the_page(desk, study)[0][2] == f"A mail to the study's contact announces it on {day(0)}. {late}"
+
+
+@pytest.mark.parametrize(("offset", "told"), [(-800, day(30)), (7, day(30)), (60, day(60)), (61, "")])
+def test_page_that_closes_a_study_says_what_goes_within_sixty_days(desk, offset, told):
+    study = kept(keep_until=day(offset))
+    page = desk.get(reverse("research-close", args=[study.key]))
+    said = f"The server removes data automatically after {told} (UTC): The study is anonymised."
+    assert (said in text_of(page)) == bool(told)
+    assert len(page.context["retention_soon"]) == bool(told)
 
 
 def test_page_says_why_a_day_waits(desk):
     study = kept(keep_until=day(-1))
+    announce(study, "anonymise", day(-1), days_ago=31)
     factories.person(study)
     assert days_on_the_page(desk, study) == [
         ("The study is anonymised", day(-1), "Overdue. It waits, because the study is not closed.")

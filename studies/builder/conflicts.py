@@ -1,0 +1,101 @@
+"""Two people at one section: notice that it was changed elsewhere since its page was opened, and lose nothing typed.
+
+A page carries a hash of each value that it showed (`seen`). What changed in other sections does not matter to it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from studies.builder.document import StudyDocument
+from studies.builder.fields import (
+    CHOICE,
+    RATES,
+    SEVERAL,
+    TRUTH,
+    WORDS,
+    Field,
+    Part,
+    UnreadError,
+    read_typed,
+    show_unread,
+)
+from studies.builder.sections import Section
+
+HASH_LENGTH = 12  # characters of a hash: enough to tell values of one field apart
+
+
+def get_hash(value: Any) -> str:
+    """Return a short hash of a value of the study file."""
+    text = json.dumps(value, sort_keys=True, default=str, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
+
+
+def get_rows_hash(shown: Section, document: StudyDocument) -> str:
+    """Return a hash of all tables of a list."""
+    return get_hash(document.get(shown.place))
+
+
+def get_hashes(fields: Sequence[Field]) -> dict[str, str]:
+    """Return a hash of each field's value, by the name of its input."""
+    return {one.name: get_hash(one.value) for one in fields}
+
+
+def read_hashes(text: str) -> dict[str, str]:
+    """Return the hashes that a page carried; none where the text is not from a page of ours."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def merge_typed(fields: Sequence[Field], posted: QueryDict, seen: Mapping[str, str]) -> list[Field]:
+    """Return the fields with what was typed. A field that only someone else has changed shows what is saved now; one
+    that both have changed shows what was typed, and beside it what is saved."""
+    return [merge_field(one, posted, seen.get(one.name)) for one in fields]
+
+
+def merge_field(one: Field, posted: QueryDict, seen: str | None) -> Field:
+    try:
+        typed = read_typed(one, posted)
+    except UnreadError as error:
+        return replace(show_unread(one, posted, str(error)), meanwhile=describe_change(one, seen))
+    if typed == one.value or get_hash(typed) == seen:
+        return one
+    chosen = typed if isinstance(typed, list) else [typed]
+    choices = tuple(replace(choice, chosen=choice.value in chosen) for choice in one.choices)
+    return replace(one, value=typed, choices=choices, meanwhile=describe_change(one, seen))
+
+
+def describe_change(one: Field, seen: str | None) -> tuple[Part, ...]:
+    """Return what is saved where it is not what the page showed; nothing where no one else has changed the field."""
+    return () if get_hash(one.value) == seen else describe(one)
+
+
+def describe(one: Field) -> tuple[Part, ...]:
+    """Return what is saved, as people read it: one text, or one for each language."""
+    if one.kind in (WORDS, RATES):
+        return tuple(one.parts)
+    if one.kind == TRUTH:
+        return (Part("", _("yes") if one.is_ticked else _("no")),)
+    if one.kind in (CHOICE, SEVERAL):
+        return (Part("", ", ".join(choice.label for choice in one.choices if choice.chosen)),)
+    return (Part("", one.typed_form()),)
+
+
+def list_lost(fields: Sequence[Field], posted: QueryDict, seen: Mapping[str, str]) -> list[Part]:
+    """Return what was typed into fields that the section has no longer."""
+    there = {one.name for one in fields}
+    lost = [name for name in seen if name not in there]
+    return [
+        Part(key, text)
+        for key in posted
+        for name in lost
+        if (key == name or key.startswith(f"{name}.")) and (text := posted.get(key, "").strip())
+    ]

@@ -20,7 +20,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from dialogue.languages import get_language
-from studies.care.drills import CONSOLE
+from studies.care.alarms import CONSOLE
 from studies.data.anonymising import anonymise
 from studies.data.erasure import clear_write_ahead_log, erase_everybody
 from studies.design.retention_spec import DELETE, write_day
@@ -63,8 +63,14 @@ class Due:
 
 
 def find_due(now: datetime) -> list[Due]:
-    """Return all that is to be announced or done, the earliest day first."""
-    found = [due for study in Study.objects.order_by("key") for due in find_due_of(study, now.date())]
+    """Return all that is to be announced or done, the earliest day first. A study that cannot be read is logged, and
+    keeps no other from its days."""
+    found: list[Due] = []
+    for study in Study.objects.order_by("key"):
+        try:
+            found += find_due_of(study, now.date())
+        except Exception:
+            log.exception("retention of %s: its days cannot be read", study)
     return sorted(found, key=lambda due: (due.day, due.study.key, due.what))
 
 
@@ -100,7 +106,16 @@ def get_days(spec: StudySpec) -> Iterator[tuple[RetentionRecord.What, date]]:
 
 def enforce_retention() -> list[tuple[Due, bool]]:
     """Announce and do all that is due; return it, each with whether it went well."""
-    return [(due, take_step(due)) for due in find_due(timezone.now())]
+    return [(due, try_step(due)) for due in find_due(timezone.now())]
+
+
+def try_step(due: Due) -> bool:
+    """Take a step, and return whether it went well: what fails for one study is tried again within the hour."""
+    try:
+        return take_step(due)
+    except Exception:
+        log.exception("retention of %s: %s failed", due.study, due.step)
+        return False
 
 
 def take_step(due: Due) -> bool:

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from studies.care import clock
-from studies.care.drills import CONSOLE
+from studies.care.alarms import CONSOLE
 from studies.data.retention_schedule import Step, enforce_retention, find_due, get_days
 from studies.design.reading import StudyFileError, read_study
 from studies.design.retention_spec import RetentionSpec
@@ -136,6 +136,14 @@ def test_contact_data_go_when_their_day_is_over_and_nothing_else():
     assert Answer.objects.get().text == "a lamp lighter"
     assert steps() == []
     assert RetentionRecord.objects.get().rows == {"payees": 1}
+
+
+def test_a_study_that_cannot_be_read_keeps_no_other_from_its_days(caplog):
+    announced(study(contacts_until=day(-1)))
+    Study.objects.create(key="a_study_without_a_version")
+    assert [(due.study.key, went_well) for due, went_well in enforce_retention()] == [("kept", True)]
+    assert not Payee.objects.exists()
+    assert "a_study_without_a_version" in caplog.text
 
 
 def test_the_last_day_itself_is_kept():

@@ -213,8 +213,9 @@ def back(request: HttpRequest) -> HttpResponse:
 def help_page(request: HttpRequest) -> HttpResponse:
     """Show help by country, without script, sign-in or model."""
     person = participation_for(request)
-    country = request.GET.get("country") or country_of(person) or guess_country(request)
-    own = person.design().country if person else ""
+    likely = country_of(person) or guess_country(request)
+    own = person.design().country if person else likely
+    country = request.GET.get("country") or likely
     return render(request, "studies/help.html", {**help_lines(country, first=own), **page_context(person)})
 
 

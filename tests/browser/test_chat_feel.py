@@ -439,7 +439,7 @@ def test_card_with_help_has_all_ways(open_chat: Callable[..., Chat], settings: d
     chat.line.push(chat_frames.StoredMessage, turn=1, id="m1", text="I just want to disappear")
     chat.line.push(chat_frames.Help, turn=1, level=2)
     card = chat.page.locator('[data-part="help"]')
-    for name in ("Continue writing", "I do not feel safe", "Stop"):
+    for name in ("Continue writing", "I do not feel safe", "Stop early"):
         expect(card.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
     expect(card.get_by_role("link", name="Pause")).to_be_in_viewport(ratio=1)
     expect(card.locator('a[href="tel:988"]')).to_be_in_viewport(ratio=1)

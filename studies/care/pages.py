@@ -33,6 +33,7 @@ def risks(request: HttpRequest, study: Study) -> HttpResponse:
         "page": page,
         "risks": [(event, describe_findings(event)) for event in page],
         "is_safety_officer": request.access.may(Act.SEE_ALL_SAFETY),
+        "zone": get_zone(study),
         **paging(page, request),
     }
     return show(request, study, "risks", context)
@@ -44,7 +45,12 @@ def risk(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show one event: the conversation around the sign, what the person answered, what was done."""
     sign = desk.get_sign(get_object_or_404(counts.risks_of(study).select_related("conversation"), pk=number))
     context = {"sign": sign, "risk": sign.event, "person": sign.person, "longest": LONGEST_TEXT}
-    return show(request, study, "risk", context)
+    return show(request, study, "risk", {**context, "zone": get_zone(study)})
+
+
+def get_zone(study: Study) -> str:
+    """Return the name of the time zone in which the desk shows times, as alarms do."""
+    return study.current().spec().safety.time_zone
 
 
 def risk_act(act: Callable[[HttpRequest, RiskEvent, str], str]) -> Callable[..., HttpResponse]:

@@ -18,6 +18,7 @@ from studies.participation.responses import answers_of, is_rating, rater_for, st
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import NeedsCorrection
 from studies.steps import aftercare, help_lines
+from studies.workbench.rating_tables import title_of
 
 PLAIN = "studies/steps/questionnaire.html"
 
@@ -31,7 +32,7 @@ class Answer(StepKind):
         self.template = template
 
     def name_of(self, step: Step) -> str:
-        return step.instrument
+        return title_of(step.instrument)
 
     def show(self, visit: Visit) -> Page:
         return self.page(visit, form_of(visit, data=visit.answers_to_correct()))
@@ -156,7 +157,7 @@ class FinalRating(Answer):
     label = gettext_lazy("Rating")
 
     def name_of(self, step: Step) -> str:
-        return _("rating %(instrument)s") % {"instrument": step.instrument}
+        return _("rating %(instrument)s") % {"instrument": title_of(step.instrument)}
 
 
 register("questionnaire", Answer())

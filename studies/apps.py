@@ -24,6 +24,7 @@ class StudiesConfig(AppConfig):
 
 def load_duties() -> "Duties":
     """Return what servers do beside answering. It needs much that no command waits for."""
+    from studies.board.failure_mails import FailureWatch
     from studies.care import alarms, sending, stopping_rules
     from studies.care.clock import Duties
     from studies.data.applicant_retention import forget_declined
@@ -33,6 +34,9 @@ def load_duties() -> "Duties":
 
     return Duties(
         beginnings=[sending.free_claims] if settings.SINGLE_PROCESS else [],
-        looks=[alarms.climb_overdue, sending.send_due, stopping_rules.Watch().look, send_in_background],
+        looks=[
+            *(alarms.climb_overdue, sending.send_due, stopping_rules.Watch().look),
+            *(send_in_background, FailureWatch().look),
+        ],
         chores=[forget_declined, enforce_retention, forget_old_deliveries],
     )

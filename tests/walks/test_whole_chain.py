@@ -152,7 +152,7 @@ def test_erased_person_is_nowhere_in_the_next_export(chain: tuple[Server, Path])
         row["conversation"] for row in rows(folder / "export" / "conversations.csv") if row["participant"] == gone
     ]
     assert len(conversations) == 2
-    done(server, "erase", "chain", gone, "--yes")
+    done(server, "erase", "chain", gone)
     done(server, "export", "chain", "--out", str(folder / "after"), "--include-tests")
     text = "".join(path.read_text(encoding="utf-8") for path in (folder / "after").glob("*.csv"))
     assert not [code for code in conversations if code in text]

@@ -1,3 +1,4 @@
+import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -33,7 +34,7 @@ class Command(Base):
         parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="the person's code")
         parser.add_argument("--imported", metavar="NAME", help="a seeker or rater as the imported file names them")
         parser.add_argument("--test-data", action="store_true", help="all test data of the study, in place of a person")
-        parser.add_argument("--yes", action="store_true", help="do not ask to type the code or name again, for scripts")
+        parser.add_argument("--yes", action="store_true", help="do not ask to type the code or name again")
 
     def work(
         self, study: str, participant: str | None, imported: str | None, test_data: bool, yes: bool, **_options: Any
@@ -46,15 +47,11 @@ class Command(Base):
         return self.erase_imported(study, imported) if imported else self.erase_person(study, participant)
 
     def confirm(self, name: str) -> None:
-        """Ask to type the code or name again; refuse where it is not, or where no one can be asked."""
-        if not self.asks:
+        """Ask whoever sits at a terminal to type the code or name again; refuse another. Scripts are not asked."""
+        if not (self.asks and sys.stdin.isatty()):
             return
         self.stderr.write(f"This removes all data of {name} at once. It cannot be undone.")
-        try:
-            typed = input(f"Type {name} to confirm: ")
-        except EOFError:
-            self.refuse("Nothing was removed, because no one could be asked. In a script, add --yes.")
-        if typed.strip() != name:
+        if input(f"Type {name} to confirm: ").strip() != name:
             self.refuse(f"That is not {name}. Nothing was removed.")
 
     def erase_test_data(self, study: str) -> dict[str, Any]:

@@ -500,21 +500,27 @@ def test_queued_work_of_judges_on_pairs_goes_too(var: Path):
     assert not job.items.exists()
 
 
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize("typed", ["P000", ""])
-def test_erase_removes_nothing_unless_the_code_is_typed_again(typed, var, monkeypatch):
+def test_erase_at_a_terminal_removes_nothing_unless_the_code_is_typed_again(typed, var, monkeypatch):
     person = factories.person(factories.study())
     factories.run_with_turns(person.study, person)
-    monkeypatch.setattr("builtins.input", lambda _question: typed)
+    monkeypatch.setattr("sys.stdin", Terminal(f"{typed}\n"))
     with pytest.raises(CommandError, match="Nothing was removed"):
         call_command("erase", "demo", person.code)
     assert person.runs.count() == 1
-    monkeypatch.setattr("builtins.input", lambda _question: person.code)
+    monkeypatch.setattr("sys.stdin", Terminal(f"{person.code}\n"))
     call_command("erase", "demo", person.code)
     assert person.runs.count() == 0
 
 
-def test_erase_in_a_script_needs_yes(var, monkeypatch):
+def test_erase_in_a_script_asks_no_one(var, monkeypatch):
     person = factories.person(factories.study())
+    factories.run_with_turns(person.study, person)
     monkeypatch.setattr("sys.stdin", StringIO(""))
-    with pytest.raises(CommandError, match="add --yes"):
-        call_command("erase", "demo", person.code)
+    call_command("erase", "demo", person.code)
+    assert person.runs.count() == 0

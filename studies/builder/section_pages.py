@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeGuard
 
 from django.contrib import messages
@@ -140,50 +141,75 @@ def fields_page(
     document: StudyDocument,
     number: int | None = None,
 ) -> HttpResponse:
-    """Show fields, and take over what was typed. What cannot stand in the file at all comes again as it was typed, and
+    """Show fields, or take over what was typed. What cannot stand in the file at all comes again as it was typed, and
     all of it does where someone else has changed the section meanwhile."""
-    unread: Mapping[str, str] = {}
+    page = FieldsPage(request, draft, shown, place, document, number)
+    if request.method != "POST":
+        return page.show()
     seen = read_hashes(request.POST.get("seen", ""))
-    clashes = has_changed = False
-    if request.method == "POST":
-        saved = make_section_fields(shown, place, document, CheckedDraft(None))
-        clashes = get_hashes(saved) != seen
-    if clashes:
+    saved = make_section_fields(shown, place, document, CheckedDraft(None))
+    if get_hashes(saved) != seen:
+        return page.show_clash(seen)
+    unread = write_fields(document, saved, request.POST)
+    if preset := find_preset(request.POST.get("preset", "")):
+        tell_preset(request, preset, fill_in_preset(document, place, preset, saved))
+    if number is None and place and document.get(place) == {}:
+        document.set(place, None)  # the study has no such section
+    has_changed = save_text(draft, document.text)
+    tell_saved(request, page.fields, unread, has_changed=has_changed)
+    return page.show_unread(unread) if unread else redirect(request.path)
+
+
+@dataclass(frozen=True)
+class FieldsPage:
+    """The page of a section, or of one table of a list, as the draft has it now."""
+
+    request: HttpRequest
+    draft: StudyDraft
+    shown: Section
+    place: Place
+    document: StudyDocument
+    number: int | None
+
+    @cached_property
+    def checked(self) -> CheckedDraft:
+        return check_draft(self.draft)
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        return make_section_fields(self.shown, self.place, self.document, self.checked)
+
+    def show(self, status: int = 200, **more: object) -> HttpResponse:
+        is_section = self.number is None
+        context = {
+            "section": self.shown,
+            "fields": self.fields,
+            "seen": json.dumps(get_hashes(self.fields)),
+            "preset_chosen": self.request.POST.get("preset", ""),
+            "number": self.number,
+            "position": None if self.number is None else self.number + 1,
+            "files": list_files(self.draft) if self.shown.slug == PROMPTS else (),
+            "faults": self.checked.faults.get(self.shown.slug, ()) if is_section else (),
+            "presets": PRESETS if self.shown.slug in MODELS else (),
+            **more,
+        }
+        return show_draft(self.request, self.draft, "builder_section", context, self.checked, status=status)
+
+    def show_unread(self, unread: Mapping[str, str]) -> HttpResponse:
+        """Show what could not be taken over as it was typed, with what is wrong with it."""
+        fields = [retype(one, self.request.POST, unread) for one in self.fields]
+        return self.show(400, fields=fields, unread=len(unread))
+
+    def show_clash(self, seen: Mapping[str, str]) -> HttpResponse:
+        """Show what was typed beside what someone else has saved since the page was opened (`seen`)."""
         said = _(
             "Not saved: this section was changed elsewhere while you were writing. What you wrote is below. Marked "
             "fields also show what is saved now. Save again to keep what stands in the fields."
         )
-        messages.error(request, said)
-    elif request.method == "POST":
-        unread = write_fields(document, saved, request.POST)
-        if preset := find_preset(request.POST.get("preset", "")):
-            tell_preset(request, preset, fill_in_preset(document, place, preset, saved))
-        if number is None and place and document.get(place) == {}:
-            document.set(place, None)  # the study has no such section
-        has_changed = save_text(draft, document.text)
-    checked = check_draft(draft)
-    fields = make_section_fields(shown, place, document, checked)
-    if request.method == "POST" and not clashes:
-        tell_saved(request, fields, unread, has_changed=has_changed)
-        if not unread:
-            return redirect(request.path)
-    context = {
-        "section": shown,
-        "fields": merge_typed(fields, request.POST, seen)
-        if clashes
-        else [retype(one, request.POST, unread) for one in fields],
-        "lost": list_lost(fields, request.POST, seen) if clashes else (),
-        "seen": json.dumps(get_hashes(fields)),
-        "preset_chosen": request.POST.get("preset", ""),
-        "number": number,
-        "position": None if number is None else number + 1,
-        "files": list_files(draft) if shown.slug == PROMPTS else (),
-        "faults": checked.faults.get(shown.slug, ()) if number is None else (),
-        "presets": PRESETS if shown.slug in MODELS else (),
-        "unread": len(unread),
-    }
-    status = 409 if clashes else 400 if unread else 200
-    return show_draft(request, draft, "builder_section", context, checked, status=status)
+        messages.error(self.request, said)
+        posted = self.request.POST
+        fields = merge_typed(self.fields, posted, seen)
+        return self.show(409, fields=fields, lost=list_lost(self.fields, posted, seen))
 
 
 def save_text(draft: StudyDraft, text: str) -> bool:

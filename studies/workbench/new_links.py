@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cryptography.fernet import Fernet  # slow to load
 
 SHOWN = 600  # seconds
+NAME_BYTES = 8  # of a page's name, which has two letters for each
 Link = tuple[str, str, str]  # code, track, address
 
 
@@ -32,7 +33,7 @@ def show_links(
     request: HttpRequest, study: Study, links: Sequence[Link], *, is_test: bool = False, back: str = ""
 ) -> HttpResponse:
     """Redirect to the page of these links. `back`: the address of the page that the form stood on."""
-    page = secrets.token_hex(8)
+    page = secrets.token_hex(NAME_BYTES)
     text = json.dumps({"links": list(links), "is_test": is_test, "back": back})
     cache.set(name_of(study, page), get_box(request).encrypt(text.encode()).decode(), SHOWN)
     return redirect("research-links", study.key, page)
@@ -51,7 +52,7 @@ def read_links(request: HttpRequest, study: Study, page: str) -> dict[str, Any]:
     """Return what `show_links` kept; empty if it has expired, or was kept for another session."""
     from cryptography.fernet import InvalidToken
 
-    sealed = cache.get(name_of(study, page))
+    sealed = cache.get(name_of(study, page)) if len(page) == 2 * NAME_BYTES else None
     try:
         kept: dict[str, Any] = json.loads(get_box(request).decrypt(sealed.encode(), ttl=SHOWN)) if sealed else {}
     except InvalidToken:

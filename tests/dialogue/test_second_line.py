@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.db import transaction
 
 from dialogue import chat, replies
 from dialogue.models import Call, RiskEvent, Turn
@@ -316,7 +317,7 @@ async def test_six_ordinary_messages_after_a_release_hold_nobody(answers, url, k
     """Though this second line would find the old sign wherever it is told of it."""
     conversation = await room(second_line=line(url, "lantern", kind), max_turns=20)
     assert types(await talked(conversation, "I painted the lantern red"))[-1] == "held"
-    await database_sync_to_async(chat.release)(conversation.pk)
+    await database_sync_to_async(transaction.atomic(chat.release))(conversation.pk)
     socket = await opened(conversation)
     assert (await until(socket, "reply"))[-1]["turn"] == 1
     for text in ORDINARY:

@@ -16,6 +16,7 @@ from dialogue.documents import Place
 from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import read_document, show_draft
 from studies.builder.drafts import CheckedDraft, check_draft, folder_of, get_languages
+from studies.design.contradictions import OF_MAIL
 from studies.design.plan import Step, expand, plan_for
 from studies.design.spec import StudySpec
 from studies.models import Participation, Protocol, StudyDraft
@@ -106,7 +107,9 @@ def complete(draft: StudyDraft, checked: CheckedDraft) -> StudySpec | None:
         if place in ADDRESSES:
             document.set((place,), SOMEBODY)
         elif place.startswith("consent."):
-            document.set(("consent", place.removeprefix("consent.")), dict.fromkeys(get_languages(document), BLANK))
+            name = place.split(".")[1]
+            value = SOMEBODY if name.endswith(OF_MAIL) else BLANK
+            document.set(("consent", name), dict.fromkeys(get_languages(document), value))
     filled = StudyDraft(text=document.text, files=draft.files)
     return check_draft(filled).spec
 

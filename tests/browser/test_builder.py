@@ -38,7 +38,7 @@ def test_study_from_a_template_is_loaded_tried_and_walked(browser: Browser, serv
 
 def fill_arm(page: Page, survey: Survey) -> None:
     """Follow a fault to its field, choose the provider, and name the model."""
-    page.get_by_role("link", name="arms[1].base_url").click()
+    page.locator('a[href$="#arms[1].base_url"]').first.click()
     page.get_by_label("Provider").first.select_option("scripted")
     page.get_by_role("button", name="Save").last.click()
     page.locator('input[name="arms[1].model"]').fill("mirror")

@@ -51,7 +51,9 @@ def test_pages_of_programs_and_payments(browser: Browser, server: Server, tmp_pa
 
     page.goto(f"{server.base_url}/research/pays/payments/")
     survey(page, "research/payments/")
+    page.get_by_role("link", name="Tick all").click()
     page.get_by_role("button", name="Book the ticked people as paid").click()
+    page.get_by_role("button", name="Book as paid").click()
     expect(page.get_by_text("Booked as paid: 1 people.")).to_be_visible()
     page.get_by_role("button", name="Undo the payment").click()
     expect(page.get_by_text("The payment is booked as undone.")).to_be_visible()

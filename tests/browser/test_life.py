@@ -84,7 +84,7 @@ def build(page: Page, server: Server, model_url: str, *, key: str = KEY, say: Sa
     """Fill in what the smallest template lacks, on its pages alone."""
     page.goto(f"{server.base_url}/research/new/")
     page.locator('button[value="minimal"]').click()
-    page.get_by_role("link", name="arms[1].base_url").click()
+    page.locator('a[href$="#arms[1].base_url"]').first.click()
     page.locator('input[name="arms[1].base_url"]').fill(model_url)
     page.locator('input[name="arms[1].model"]').fill("echo")
     save(page, say)

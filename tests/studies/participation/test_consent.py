@@ -15,7 +15,7 @@ from tests.amounts import choose
 
 FIXTURES = INSTRUMENTS.parent
 TEMPLATE = template("consent_template")
-CHECKPOINTS = {"en": "a few ratings after every 5 turns", "zh": "每 5 轮做几个小评分"}
+CHECKPOINTS = {"en": "a few ratings after every 5 turns", "zh": "每 5 轮做一次简短评分"}
 WITHOUT = {
     "participant": {
         "en": "a personal matter you choose, an overall rating",

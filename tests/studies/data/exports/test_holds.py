@@ -71,7 +71,7 @@ def test_a_hold_that_was_lifted_has_its_seconds_and_no_word_of_what_was_said(stu
     say(run)
     lift(after=90)
     assert of_holds(study) == (1, 1, 90.0)
-    assert Participation.objects.get().status == "active"
+    assert Participation.objects.get().status == "applied"  # who has signed nothing
     assert not [value for value in exported(study).values() if "kill" in str(value)]
 
 

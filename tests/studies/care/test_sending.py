@@ -11,7 +11,7 @@ from django.utils import timezone
 from dialogue.models import RiskEvent
 from studies.care import alarms, clock, desk, messages, sending
 from studies.design.spec import StudySpec
-from studies.models import Alarm, Participation, SafetyAct
+from studies.models import Alarm, Participation, SafetyAct, Study
 from tests.studies.care.servers import free_port
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +107,7 @@ def test_a_message_that_cannot_be_written_holds_up_no_other(box, person, monkeyp
 def test_a_study_that_names_nobody_holds_the_person_all_the_same_and_says_so(
     box, person, django_capture_on_commit_callbacks
 ):
+    Study.objects.update(key="lab")  # the demonstration's page says something else
     protocol = Participation.objects.get().protocol
     protocol.design["oncall_email"] = ""
     protocol.save()

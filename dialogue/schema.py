@@ -323,6 +323,10 @@ class Found:
             if not any(place[: len(each)] == each for each in known):
                 self.places.setdefault(place, []).append(message)
 
+    def forget(self, place: Place) -> None:
+        """Drop the faults of a place that a rule about other places allows."""
+        self.places.pop(place, None)
+
     def is_faulty(self, place: Place) -> bool:
         """Return whether something is wrong at a place or below it."""
         return any(each[: len(place)] == place for each in self.places)

@@ -22,7 +22,7 @@ from studies.models.board import LONGEST_REASON
 from studies.participation import board_acts
 from studies.participation.enrolment import lacks_arms
 from studies.workbench.access import navigation, show, study_page
-from studies.workbench.new_links import show_links
+from studies.workbench.new_links import redirect_to_links
 
 
 class ReasonForm(forms.Form):
@@ -229,7 +229,7 @@ def reissue_link(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         return page
     key = board_acts.reissue_link(person, by=request.user, reason=reason)
     link = request.build_absolute_uri(reverse("join", args=[key]))
-    return show_links(request, study, [(person.code, person.track, link)], back=question.back)
+    return redirect_to_links(request, study, [(person.code, person.track, link)], back=question.back)
 
 
 # People

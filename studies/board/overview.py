@@ -33,7 +33,7 @@ from studies.participation import counts
 from studies.participation.enrolment import admits_new_people, invite, lacks_arms
 from studies.participation.unblinding import is_blinded
 from studies.workbench.access import researchers_only, show, study_page, study_page_after_timeouts, title_of
-from studies.workbench.new_links import Link, show_links
+from studies.workbench.new_links import Link, redirect_to_links
 
 MOST_LINKS = 500
 MOST_QUESTIONS = 20  # on the board at once, the oldest
@@ -155,7 +155,7 @@ def invitations(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("as") == "csv":
         return as_csv(study, links)
     back = reverse("research-study", args=[study.key])
-    return show_links(request, study, links, is_test=form.cleaned_data["test"], back=back)
+    return redirect_to_links(request, study, links, is_test=form.cleaned_data["test"], back=back)
 
 
 @transaction.atomic

@@ -172,12 +172,12 @@ class FieldsPage:
     number: int | None
 
     @cached_property
-    def checked(self) -> CheckedDraft:
+    def checked_draft(self) -> CheckedDraft:
         return check_draft(self.draft)
 
     @cached_property
     def fields(self) -> list[Field]:
-        return make_section_fields(self.shown, self.place, self.document, self.checked)
+        return make_section_fields(self.shown, self.place, self.document, self.checked_draft)
 
     def show(self, status: int = 200, **more: object) -> HttpResponse:
         is_section = self.number is None
@@ -189,11 +189,11 @@ class FieldsPage:
             "number": self.number,
             "position": None if self.number is None else self.number + 1,
             "files": list_files(self.draft) if self.shown.slug == PROMPTS else (),
-            "faults": self.checked.faults.get(self.shown.slug, ()) if is_section else (),
+            "faults": self.checked_draft.faults.get(self.shown.slug, ()) if is_section else (),
             "presets": PRESETS if self.shown.slug in MODELS else (),
             **more,
         }
-        return show_draft(self.request, self.draft, "builder_section", context, self.checked, status=status)
+        return show_draft(self.request, self.draft, "builder_section", context, self.checked_draft, status=status)
 
     def show_unread(self, unread: Mapping[str, str]) -> HttpResponse:
         """Show what could not be taken over as it was typed, with what is wrong with it."""

@@ -57,7 +57,7 @@ def read_study(
     file, found = check(StudyFile, document, around=around)
     if file is not None:
         if file.safety.oncall and not document.get("oncall_email"):
-            found.places.pop(("oncall_email",), None)  # alarms go to the rota
+            found.forget(("oncall_email",))  # alarms go to the rota
         prompts = find_prompts(file, around)
         spec = study_from(file, {place: texts for place, texts, _wrong in prompts})
         contrasts, wrong_contrasts = resolve_contrasts(file.primary, spec, instruments, instrument_folder)
@@ -65,14 +65,14 @@ def read_study(
         found.add((place, fault) for place, _texts, wrong in prompts for fault in wrong)
         found.add(card_faults(file, around))
         found.add(wrong_contrasts)
-        found.add(fresh(contradictions(spec, instruments, instrument_folder), found))
+        found.add(drop_reported(contradictions(spec, instruments, instrument_folder), found))
     if faults := found.faults():
         raise StudyFileError(path, faults)
     return spec
 
 
-def fresh(faults: Iterable[Rule], found: Found) -> list[Rule]:
-    """Return the faults but for values of the consent form that lack a language: what is wrong with them is said."""
+def drop_reported(faults: Iterable[Rule], found: Found) -> list[Rule]:
+    """Return the faults but for those of consent values that are reported already, as lacking a language."""
     return [(place, said) for place, said in faults if not (is_consent_value(place) and found.is_faulty(place))]
 
 

@@ -86,9 +86,9 @@ def page_without_database(request: HttpRequest) -> HttpResponse:
     chosen = CODES.get(request.COOKIES.get(LANGUAGE_COOKIE, "")) or translation.get_language_from_request(request)
     with translation.override(chosen):
         if request.path == HELP:
-            return HttpResponse(
-                render_to_string("studies/help.html", help_lines(request.GET.get("country") or guess_country(request)))
-            )
+            likely = guess_country(request)
+            context = help_lines(request.GET.get("country") or likely, first=likely)
+            return HttpResponse(render_to_string("studies/help.html", context))
         lines = [
             {"names": names, "resources": resources_for(code)}
             for code, names in sorted(countries(), key=lambda country: country[0] == "ZZ")

@@ -29,10 +29,10 @@ NAME_BYTES = 8  # of a page's name, which has two letters for each
 Link = tuple[str, str, str]  # code, track, address
 
 
-def show_links(
+def redirect_to_links(
     request: HttpRequest, study: Study, links: Sequence[Link], *, is_test: bool = False, back: str = ""
 ) -> HttpResponse:
-    """Redirect to the page of these links. `back`: the address of the page that the form stood on."""
+    """Keep the links for ten minutes, and redirect to their page. `back`: the address of the form's page."""
     page = secrets.token_hex(NAME_BYTES)
     text = json.dumps({"links": list(links), "is_test": is_test, "back": back})
     cache.set(name_of(study, page), get_box(request).encrypt(text.encode()).decode(), SHOWN)
@@ -42,14 +42,14 @@ def show_links(
 @require_GET
 @never_cache
 @study_page
-def new_links(request: HttpRequest, study: Study, page: str) -> HttpResponse:
+def links_page(request: HttpRequest, study: Study, page: str) -> HttpResponse:
     kept = read_links(request, study, page)
     context = {**kept, "minutes": SHOWN // 60, "navigation": navigation(request, study, here=kept.get("back", ""))}
     return show(request, study, "links", context, status=200 if kept else 410)
 
 
 def read_links(request: HttpRequest, study: Study, page: str) -> dict[str, Any]:
-    """Return what `show_links` kept; empty if it has expired, or was kept for another session."""
+    """Return what `redirect_to_links` kept; empty if it has expired, or was kept for another session."""
     from cryptography.fernet import InvalidToken
 
     sealed = cache.get(name_of(study, page)) if len(page) == 2 * NAME_BYTES else None

@@ -135,20 +135,24 @@ def run_in_turn(runs: Sequence[Run], folder: Path, out: IO[str] | None = None) -
     codes = []
     for run in runs:
         print(f"--- {run.name}", file=out, flush=True)
-        codes.append(run_tests(run, folder / run.name, out))
-        if out is not None:
-            print(f"\n{run.name}: {'passed' if codes[-1] in (0, NO_TESTS) else 'FAILED'}", flush=True)
+        code, seconds = run_tests(run, folder / run.name, out)
+        codes.append(code)
+        outcome = "passed" if code in (0, NO_TESTS) else "FAILED"
+        print(f"\n{run.name}: {outcome}, {seconds / 60:.1f} minutes of a processor", flush=True)
     return next((code for code in codes if code not in (0, NO_TESTS)), min(codes))
 
 
-def run_tests(run: Run, folder: Path, out: IO[str] | None) -> int:
-    """Run pytest with a folder of its own for what it writes."""
+def run_tests(run: Run, folder: Path, out: IO[str] | None) -> tuple[int, float]:
+    """Run pytest with a folder of its own for what it writes; return its exit code and the processor's seconds."""
     folder.mkdir()
     kept = {name: value for name, value in os.environ.items() if name not in UNSET}
     # Mixed models of small matrices take a hundred times as long where many threads share them.
     own = {"VAR_DIR": str(folder), "OPENBLAS_NUM_THREADS": "1", **run.environ}
     command = [sys.executable, "-m", "pytest", *run.arguments]
-    return subprocess.run(command, env=kept | own, stdout=out, stderr=out, check=False).returncode
+    with subprocess.Popen(command, env=kept | own, stdout=out, stderr=out) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

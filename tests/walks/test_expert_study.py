@@ -66,21 +66,33 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("experts")
     with serving(folder) as server:
         done(server, "load_study", str(study_file(folder)))
-        walk(server, "counsellor", COUNSELLORS, at_once=1)  # who comes first takes the first row: always the same
-        plan = ("--instruments", TEN, "--source", "all", "--each", "3", "--overlap", "0.75", "--repeat-every", "6")
+        walk(server, "counsellor", COUNSELLORS)
+        plan = (
+            "--instruments",
+            TEN,
+            "--source",
+            "all",
+            "--each",
+            str(REVIEWERS),
+            "--overlap",
+            "0.75",
+            "--repeat-every",
+            "6",
+        )
         done(server, "plan_reviews", "experts", "--name", "second", *plan, "--include-tests")
         pairs = ("--instrument", "pairwise_support", "--between", "arms", "--count", "56", "--each", "2")
         done(server, "plan_pairs", "experts", "--name", "pairs", *pairs, "--include-tests")
-        walk(server, "reviewer", REVIEWERS, at_once=REVIEWERS)
+        walk(server, "reviewer", REVIEWERS)
         done(server, "export", "experts", "--out", str(folder / "export"), "--include-tests")
         done(server, "analyse", str(folder / "export"), "--out", str(folder / "results"), "--bootstrap", "400")
     return folder
 
 
-def walk(server: Server, track: str, count: int, *, at_once: int) -> None:
+def walk(server: Server, track: str, count: int) -> None:
+    """One after the other: whoever comes first takes the first work, so that it is always the same."""
     summary = done(
         *(server, "run_bots", "experts", "--track", track, "--count", str(count), "--seed", str(SEED)),
-        *("--concurrency", str(at_once), "--base-url", server.base_url),
+        *("--concurrency", "1", "--base-url", server.base_url),
     )
     assert (summary["completed"], summary["failed"]) == (count, [])
 
@@ -177,7 +189,7 @@ def test_counsellors_flagged_rated_and_were_interviewed(results: Path) -> None:
 def test_reviewers_shared_what_the_plan_said(results: Path) -> None:
     reviews = [row for row in rows(results / "export" / "reviews.csv") if row["conversation"] and row["done_at"]]
     first = [row for row in reviews if row["replicate"] == "1"]
-    assert Counter(Counter(row["conversation"] for row in first).values()) == {3: 18, 1: 6}
+    assert Counter(Counter(row["conversation"] for row in first).values()) == {REVIEWERS: 18, 1: 6}
     work = Counter(row["reviewer"] for row in first)
     assert len(work) == REVIEWERS
     assert any(row["replicate"] == "2" for row in reviews)

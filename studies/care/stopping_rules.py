@@ -1,10 +1,10 @@
 """Stopping rules: how safe each arm has been so far, and when an arm is paused by itself."""
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -19,7 +19,7 @@ from studies.models import Arm, StoppedArm, Study
 log = logging.getLogger(__name__)
 
 WORSENING = "worsening"  # among the entries of an event: the person felt much worse after the conversation
-TELL_AGAIN = 60.0  # seconds between two tries to reach a mail server that refused
+TELL_AGAIN = timedelta(minutes=1)  # between two tries to mail the officer; longer than a mail server may take
 COUNTED = ("events", "worsening", "withheld")
 
 
@@ -131,18 +131,22 @@ def get_stops(study: Study) -> Mapping[str, StoppedArm]:
 def tell_officer(study: Study) -> None:
     """Mail the safety officer about arms that were paused and of which they do not know yet.
 
-    A row belongs to the process that marks it first; where the mail server refuses, it is free again.
+    A process claims a row by moving `officer_due_at` ahead. If it dies before the mail is out, or the mail server
+    refuses, another look finds the row when that time has come.
     """
     officer = study.current().spec().safety.officer_email
-    for stop in StoppedArm.objects.filter(study=study, officer_told_at=None).select_related("arm"):
-        row = StoppedArm.objects.filter(pk=stop.pk)
-        if not officer or not row.filter(officer_told_at=None).update(officer_told_at=timezone.now()):
+    now = timezone.now()
+    untold = StoppedArm.objects.filter(study=study, officer_told_at=None)
+    for stop in untold.filter(officer_due_at__lte=now).select_related("arm") if officer else ():
+        claimed = untold.filter(pk=stop.pk, officer_due_at=stop.officer_due_at)
+        if not claimed.update(officer_due_at=now + TELL_AGAIN):
             continue
         try:
             send_mail(_subject(study), _body(study, stop), settings.DEFAULT_FROM_EMAIL, [officer])
         except OSError as error:  # smtplib's errors are OSErrors
             log.error("study %s: the safety officer could not be told of a paused arm: %s", study.key, error)
-            row.update(officer_told_at=None)
+        else:
+            StoppedArm.objects.filter(pk=stop.pk).update(officer_told_at=timezone.now())
 
 
 class Watch:
@@ -153,7 +157,6 @@ class Watch:
 
     def __init__(self) -> None:
         self.seen: dict[str, int | None] | None = None
-        self.told_at = 0.0
 
     def look(self) -> None:
         # The second line can raise the level of an event that is there already.
@@ -162,10 +165,9 @@ class Watch:
             for study in Study.objects.filter(protocols__isnull=False).distinct():
                 apply_rules(study)
             self.seen = seen
-        elif time.monotonic() - self.told_at > TELL_AGAIN:
-            self.told_at = time.monotonic()
-            for study in Study.objects.filter(stopped_arms__officer_told_at=None).distinct():
-                tell_officer(study)
+        untold = StoppedArm.objects.filter(officer_told_at=None, officer_due_at__lte=timezone.now())
+        for study in Study.objects.filter(pk__in=untold.values("study")):
+            tell_officer(study)
 
 
 def _subject(study: Study) -> str:

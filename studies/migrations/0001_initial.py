@@ -520,6 +520,7 @@ class Migration(migrations.Migration):
                     ('of', models.PositiveIntegerField(help_text='Conversations with the arm.')),
                     ('at', models.DateTimeField(default=django.utils.timezone.now)),
                     ('officer_told_at', models.DateTimeField(blank=True, null=True)),
+                    ('officer_due_at', models.DateTimeField(default=django.utils.timezone.now, help_text='The mail to the officer is tried from here.')),
                     ('arm', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='stops', to='studies.arm')),
                     ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='stopped_arms', to='studies.study')),
                 ],

@@ -180,6 +180,7 @@ class StoppedArm(models.Model):
     of = models.PositiveIntegerField(help_text="Conversations with the arm.")
     at = models.DateTimeField(default=timezone.now)
     officer_told_at = models.DateTimeField(null=True, blank=True)
+    officer_due_at = models.DateTimeField(default=timezone.now, help_text="The mail to the officer is tried from here.")
 
     class Meta:
         ordering = ["-at"]

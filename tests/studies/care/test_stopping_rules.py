@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.utils import timezone
 
 from dialogue.models import RiskEvent
 from studies.care import stopping_rules
@@ -119,8 +120,31 @@ def test_officer_whose_server_is_away_is_told_later(study, settings):
 
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     stopping_rules.tell_officer(study)
+    assert mail.outbox == []  # not yet: a server that refuses is not asked again at once
+
+    StoppedArm.objects.update(officer_due_at=timezone.now())
+    stopping_rules.tell_officer(study)
 
     assert StoppedArm.objects.get().officer_told_at is not None
+    assert len(mail.outbox) == 1
+
+
+def test_officer_is_told_by_another_process_where_one_died_before_the_mail_was_out(study, monkeypatch):
+    def die(*_of_the_mail):
+        raise SystemExit
+
+    for run in conversations(study, "amber", 2):
+        event(run)
+    with monkeypatch.context() as dying:
+        dying.setattr(stopping_rules, "send_mail", die)
+        with pytest.raises(SystemExit):
+            stopping_rules.Watch().look()
+    stopping_rules.Watch().look()
+    assert mail.outbox == []  # the first process may still be at it
+
+    StoppedArm.objects.update(officer_due_at=timezone.now())
+    stopping_rules.Watch().look()
+
     assert len(mail.outbox) == 1
 
 
@@ -163,7 +187,7 @@ def test_watch_looks_again_when_an_event_is_raised(study):
     assert StoppedArm.objects.count() == 1
 
 
-def test_officer_whom_no_server_reached_is_told_by_a_later_look(study, settings, monkeypatch):
+def test_officer_whom_no_server_reached_is_told_by_a_later_look(study, settings):
     watch = stopping_rules.Watch()
     for run in conversations(study, "amber", 2):
         event(run)
@@ -171,7 +195,7 @@ def test_officer_whom_no_server_reached_is_told_by_a_later_look(study, settings,
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     watch.look()
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    monkeypatch.setattr(stopping_rules, "TELL_AGAIN", -1.0)
+    StoppedArm.objects.update(officer_due_at=timezone.now())
 
     watch.look()
     watch.look()

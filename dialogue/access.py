@@ -31,9 +31,9 @@ def conversation_for(scope: Mapping[str, Any], code: str) -> Conversation | None
 
 def revoke(conversations: QuerySet[Conversation]) -> None:
     """Shut out all browsers, and close their sockets in every server process. `grant` lets one in again."""
-    found = list(conversations.values_list("pk", "code"))
+    conversation_keys = list(conversations.values_list("pk", "code"))
     conversations.update(access_number=F("access_number") + 1)
-    transaction.on_commit(lambda: close_sockets(found))
+    transaction.on_commit(lambda: close_sockets(conversation_keys))
 
 
 def close_sockets(conversations: list[tuple[int, str]]) -> None:

@@ -110,7 +110,7 @@ class Notice(NamedTuple):
 @dataclass(frozen=True)
 class TakenTurn:
     turn: int
-    shown: tuple[chat_frames.Outgoing, ...] = ()
+    frames: tuple[chat_frames.Outgoing, ...] = ()
     assignment: Assignment | None = None
 
 
@@ -146,8 +146,8 @@ def take_seeker_turn(
     """Store a message once, screen it, and where a reply may follow, claim that reply for `owner`."""
     conversation = lock_conversation(conversation_id)
     past = get_past_turns(conversation)
-    if known := next((turn for turn in past if turn.client_id == client_id), None):
-        return TakenTurn(turn=known.number)
+    if existing := next((turn for turn in past if turn.client_id == client_id), None):
+        return TakenTurn(turn=existing.number)
     refuse_unless_open(conversation, past[-1] if past else None)
     refuse_bad_text(text)
     turn = new_turn(conversation, past, client_id=client_id, text=text, timing=timing)
@@ -211,16 +211,16 @@ def take_open(
 ) -> TakenTurn:
     """Store a message that a reply may follow. It, its help and the attempt at a reply take their numbers in one
     write."""
-    shown = 1 + bool(turn.risk_level)
-    turn.seq = number_turn(conversation, turn, shown + BLOCK)
+    frame_count = 1 + bool(turn.risk_level)
+    turn.seq = number_turn(conversation, turn, frame_count + BLOCK)
     turn.claim(owner, timezone.now() + LEASE)
     turn.save(force_insert=True)
     if turn.risk_level >= 2:
-        record_risk(conversation, turn, level=turn.risk_level, found=verdict)
-    first = turn.seq + shown
+        record_risk(conversation, turn, level=turn.risk_level, verdict=verdict)
+    first = turn.seq + frame_count
     assignment = open_call(conversation, turn, past, range(first, first + BLOCK))
-    shown_help = () if is_left_to_role(conversation, turn.risk_level, verdict.entries) else help_for(turn)
-    return TakenTurn(turn.number, shown_help, with_inquiry(assignment, conversation, turn, past))
+    help_frames = () if is_left_to_role(conversation, turn.risk_level, verdict.entries) else help_for(turn)
+    return TakenTurn(turn.number, help_frames, with_inquiry(assignment, conversation, turn, past))
 
 
 def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> TakenTurn:
@@ -230,7 +230,7 @@ def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> Taken
     turn.state = TurnState.HELD
     turn.save(force_insert=True)
     hold_or_close(conversation, turn)
-    record_risk(conversation, turn, level=turn.risk_level, found=verdict)
+    record_risk(conversation, turn, level=turn.risk_level, verdict=verdict)
     return TakenTurn(turn.number, (*help_for(turn), state_frame(conversation, turn)))
 
 
@@ -273,7 +273,7 @@ def record_risk(
     turn: Turn,
     *,
     level: int,
-    found: Verdict,
+    verdict: Verdict,
     source: str = RiskEvent.Source.MESSAGE,
     first_level: int | None = None,
     second: Finding | None = None,
@@ -284,8 +284,8 @@ def record_risk(
         same = RiskEvent.objects.filter(conversation=conversation, turn=turn.number, source=source)
         event = same.first() or event
     event.level = level
-    event.entries = list(found.entries)
-    event.categories = list(found.categories)
+    event.entries = list(verdict.entries)
+    event.categories = list(verdict.categories)
     event.screen = screen_version()
     event.first_level = level if first_level is None else first_level
     if second is not None:
@@ -294,7 +294,7 @@ def record_risk(
             event.entries.append(ENTRY)
             event.categories = sorted({*event.categories, *second.categories})
     # A reply is withheld for what a pattern found in it, or the second line.
-    is_sure = second is None if source == RiskEvent.Source.REPLY else found.pattern_level >= 3
+    is_sure = second is None if source == RiskEvent.Source.REPLY else verdict.pattern_level >= 3
     event.suspected = level >= 3 and not is_sure
     event.save()
     import_string(settings.RISK_HANDLER)(event)
@@ -376,9 +376,9 @@ def with_inquiry(assignment: Assignment, conversation: Conversation, turn: Turn,
     line = assignment.second_line
     if line is None or turn.second_level is not None or must_hold(conversation, turn):
         return assignment
-    told = mask_identity if conversation.redacts else str
-    earlier = [EarlierTurn(told(one.text), one.reply, one.risk_level) for one in past]
-    question = question_about(line, told(turn.text), earlier, conversation.language)
+    mask = mask_identity if conversation.redacts else str
+    earlier = [EarlierTurn(mask(one.text), one.reply, one.risk_level) for one in past]
+    question = question_about(line, mask(turn.text), earlier, conversation.language)
     return replace(assignment, inquiry=open_inquiry(assignment, question))
 
 
@@ -423,12 +423,12 @@ def close_inquiries(answers: Sequence[AnsweredInquiry]) -> None:
 def second_line_price(line: SecondLine) -> Price | None:
     if line.kind == SCRIPTED:
         return FREE
-    prices = known_prices(settings.PRICES)
+    prices = get_lab_prices(settings.PRICES)
     return prices.price_of(line.model, line.base_url, timezone.now().date()) if prices else None
 
 
 @cache
-def known_prices(path: str) -> Prices | None:
+def get_lab_prices(path: str) -> Prices | None:
     """Return the lab's prices. A faulty file costs the ledger its costs, and no one their conversation."""
     try:
         return load_prices(path)
@@ -440,13 +440,13 @@ def known_prices(path: str) -> Prices | None:
 def levels_of(assignment: Assignment, answers: Sequence[AnsweredInquiry]) -> dict[str, Any]:
     """Return the fields of the turn that keep both lines' levels of its message."""
     for one in answers:
-        found = one.answer.finding
-        if one.inquiry.question.about == "message" and found is not None:
+        finding = one.answer.finding
+        if one.inquiry.question.about == "message" and finding is not None:
             return {
                 "first_level": assignment.level,
                 "screen": screen_version(),
-                "second_level": found.level,
-                "second_screen": found.screen,
+                "second_level": finding.level,
+                "second_screen": finding.screen,
             }
     return {}
 
@@ -518,12 +518,12 @@ def record_reply(
     `answers`: those of the second line that are to be stored with it."""
     conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply)
-    shown, now = assignment.pacing.visible_text(reply.text), timezone.now()
-    if not store_reply(assignment, reply, shown=shown, seq=seq, now=now, answers=answers):
+    visible_text, now = assignment.pacing.visible_text(reply.text), timezone.now()
+    if not store_reply(assignment, reply, visible_text=visible_text, seq=seq, now=now, answers=answers):
         return []
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
-    answer = chat_frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=format_minute(now))
+    answer = chat_frames.StoredReply(seq=seq, turn=assignment.turn, text=visible_text, sent_at=format_minute(now))
     return [answer] if is_going_on(conversation) else [answer, state_frame(conversation, answered_turn(assignment))]
 
 
@@ -546,20 +546,20 @@ def store_reply(
     assignment: Assignment,
     reply: Reply,
     *,
-    shown: str,
+    visible_text: str,
     seq: int,
     now: datetime,
     answers: Sequence[AnsweredInquiry] = (),
 ) -> bool:
     """Store a reply on its turn. Return False where the turn is no longer this runner's: then only the ledger
     changes."""
-    masked = shown != reply.text
+    masked = visible_text != reply.text
     levels = levels_of(assignment, answers)
     close_inquiries(answers)
     note_second_level(assignment, levels)
     stored = claimed_turn(assignment).update(
         state=TurnState.ANSWERED,
-        reply=shown,
+        reply=visible_text,
         reply_seq=seq,
         masked=masked,
         reply_original=reply.text if masked else "",
@@ -579,7 +579,7 @@ def store_reply(
 
 @transaction.atomic
 def withhold_reply(
-    assignment: Assignment, reply: Reply, *, found: Verdict | Finding, seq: int, answers: Sequence[AnsweredInquiry] = ()
+    assignment: Assignment, reply: Reply, *, sign: Verdict | Finding, seq: int, answers: Sequence[AnsweredInquiry] = ()
 ) -> list[chat_frames.Outgoing]:
     """Show the standard text in the place of a reply that must not be shown; the original stays for the researcher.
 
@@ -589,30 +589,30 @@ def withhold_reply(
     conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")
     standard, now = standard_text(conversation.language), timezone.now()
-    if not store_reply(assignment, reply, shown=standard, seq=seq, now=now, answers=answers):
+    if not store_reply(assignment, reply, visible_text=standard, seq=seq, now=now, answers=answers):
         return []
     turn = answered_turn(assignment)
-    shown = chat_frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
-    if found.level >= REPLY_LEVEL:
+    help_frame = chat_frames.Help(seq=conversation.reserve(1), turn=turn.number, level=sign.level)
+    if sign.level >= REPLY_LEVEL:
         close(conversation, EndReason.SAFETY)
     elif conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
-    if isinstance(found, Finding):
-        second, first = found, Verdict(0)
+    if isinstance(sign, Finding):
+        second, first = sign, Verdict(0)
     else:
-        second, first = None, found
+        second, first = None, sign
     record_risk(
         conversation,
         turn,
-        level=found.level,
-        found=first,
+        level=sign.level,
+        verdict=first,
         source=RiskEvent.Source.REPLY,
         first_level=first.level,
         second=second,
     )
     answer = chat_frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=format_minute(now))
-    told: list[chat_frames.Outgoing] = [answer, shown]
-    return told if is_going_on(conversation) else [*told, state_frame(conversation, turn)]
+    frames: list[chat_frames.Outgoing] = [answer, help_frame]
+    return frames if is_going_on(conversation) else [*frames, state_frame(conversation, turn)]
 
 
 @transaction.atomic
@@ -653,12 +653,12 @@ def raise_turn(turn: Turn, assignment: Assignment, answered: AnsweredInquiry, *,
 
 
 def record_second_line(conversation: Conversation, turn: Turn, answered: AnsweredInquiry) -> None:
-    found = screen_message(turn.text)  # the same as when the message came
+    verdict = screen_message(turn.text)  # the same as when the message came
     record_risk(
         conversation,
         turn,
         level=turn.risk_level,
-        found=found,
+        verdict=verdict,
         first_level=turn.first_level,
         second=answered.answer.finding,
     )
@@ -904,8 +904,8 @@ def suspend(conversation_id: int) -> Notice:
     conversation.save(update_fields=["suspended", "state_seq"])
     last = conversation.last_turn()
     tells = conversation.status == Status.OPEN and not is_under_way(last)
-    shown = (state_frame(conversation, last),) if tells else ()
-    return Notice(conversation.pk, conversation.code, shown)
+    frames = (state_frame(conversation, last),) if tells else ()
+    return Notice(conversation.pk, conversation.code, frames)
 
 
 def unsuspend(conversation_id: int) -> None:

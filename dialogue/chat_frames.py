@@ -123,8 +123,8 @@ class Outgoing:
     type: ClassVar[str]
 
     def encode(self) -> str:
-        given = {key: value for key, value in vars(self).items() if value is not None}
-        return json.dumps({"type": self.type, **given}, ensure_ascii=False)
+        fields = {key: value for key, value in vars(self).items() if value is not None}
+        return json.dumps({"type": self.type, **fields}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

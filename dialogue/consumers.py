@@ -177,13 +177,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.outgoing.put_nowait(chat_frames.Superseded())
 
     async def take(self, message: chat_frames.SeekerMessage) -> None:
-        taken = await database_sync_to_async(chat.take_seeker_turn)(
+        result = await database_sync_to_async(chat.take_seeker_turn)(
             self.conversation.pk, client_id=message.id, text=message.text, timing=message.timing, owner=replies.OWNER
         )
-        self.outgoing.put_nowait(chat_frames.Ack(id=message.id, turn=taken.turn))
-        replies.broadcast(self.conversation.pk, taken.shown)
-        if taken.assignment:
-            replies.start(taken.assignment)
+        self.outgoing.put_nowait(chat_frames.Ack(id=message.id, turn=result.turn))
+        replies.broadcast(self.conversation.pk, result.frames)
+        if result.assignment:
+            replies.start(result.assignment)
 
     async def retry(self) -> None:
         assignment = await database_sync_to_async(chat.retry)(self.conversation.pk, owner=replies.OWNER)

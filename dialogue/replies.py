@@ -270,8 +270,8 @@ class LiveReply:
             else:
                 await self.await_second_line(reply)
                 self.stop_timer()
-                if found := screen_reply(reply.text, after=self.level) or await self.read_by_second_line(reply):
-                    return await self.withhold(reply, found)
+                if sign := screen_reply(reply.text, after=self.level) or await self.read_by_second_line(reply):
+                    return await self.withhold(reply, sign)
                 if self.assignment.pacing.is_paced():
                     await self.show_to_the_end()
                 return await self.store(
@@ -298,13 +298,13 @@ class LiveReply:
     async def hear_second_line(self, inquiry: Inquiry) -> None:
         """Ask it about the message, and let the reply through, or end it."""
         answered = AnsweredInquiry(inquiry, await self.answer_of_second_line(inquiry))
-        line, found = inquiry.question.line, answered.answer.finding
+        line, finding = inquiry.question.line, answered.answer.finding
         self.answers = [answered]
-        if found is None:
+        if finding is None:
             self.overrules = line.when_unreachable == "hold"
-        elif found.level > self.level:
-            self.level = found.level
-            self.overrules = found.level >= self.assignment.holds_from
+        elif finding.level > self.level:
+            self.level = finding.level
+            self.overrules = finding.level >= self.assignment.holds_from
             if not self.overrules:
                 await self.show_help(answered)
         if not self.overrules and not self.is_read_first(self.assignment):
@@ -385,12 +385,12 @@ class LiveReply:
             text=self.showing.text, model=self.assignment.settings.model, finish_reason="stopped", total_ms=elapsed
         )
 
-    async def withhold(self, reply: Reply, found: Verdict | Finding) -> list[chat_frames.Outgoing]:
+    async def withhold(self, reply: Reply, sign: Verdict | Finding) -> list[chat_frames.Outgoing]:
         return await self.store(
             chat.withhold_reply,
             self.assignment,
             reply,
-            found=found,
+            sign=sign,
             seq=self.number_to_store(),
             answers=self.answers,
         )

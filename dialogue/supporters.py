@@ -36,13 +36,13 @@ def messages_for(conversation: Conversation, past: Iterable[Turn], text: str) ->
 
 def messages_from_pairs(conversation: Conversation, past: Iterable[tuple[str, str]], text: str) -> list[Message]:
     """Return the same messages from pairs of message and reply. The person's are masked where the study says so."""
-    told = mask_identity if conversation.redacts else str
+    mask = mask_identity if conversation.redacts else str
     messages = messages_for_opening(conversation) if conversation.opening else standing_messages(conversation)
     if conversation.opening:
         messages.append(Message("assistant", conversation.opening))
     for message, reply in past:
-        messages += [Message("user", told(message)), Message("assistant", reply)]
-    return [*messages, Message("user", told(text))]
+        messages += [Message("user", mask(message)), Message("assistant", reply)]
+    return [*messages, Message("user", mask(text))]
 
 
 def messages_for_opening(conversation: Conversation) -> list[Message]:

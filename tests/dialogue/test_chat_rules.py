@@ -301,7 +301,7 @@ class TestRisk:
         room = conversation()
         taken = say(room, "I want to kill myself")
         assert taken.assignment is None
-        assert [frame.type for frame in taken.shown] == ["help", "held"]
+        assert [frame.type for frame in taken.frames] == ["help", "held"]
         room.refresh_from_db()
         assert (room.status, Turn.objects.get().text) == (Status.HELD, "I want to kill myself")
         assert Call.objects.count() == 0
@@ -319,7 +319,7 @@ class TestRisk:
     def test_level_4_ends_the_conversation(self):
         room = conversation()
         taken = say(room, "I am going to kill myself tonight")
-        assert [frame.type for frame in taken.shown] == ["help", "held"]
+        assert [frame.type for frame in taken.frames] == ["help", "held"]
         room.refresh_from_db()
         assert (room.status, room.end_reason) == (Status.CLOSED, EndReason.SAFETY)
         chat.release(room.pk)
@@ -328,19 +328,19 @@ class TestRisk:
 
     def test_level_2_shows_help_and_goes_on(self):
         taken = say(conversation(), "I wish I was dead")
-        assert [(frame.type, frame.level) for frame in taken.shown] == [("help", 2)]
+        assert [(frame.type, frame.level) for frame in taken.frames] == [("help", 2)]
         assert taken.assignment is not None
 
     def test_help_is_shown_again_to_one_who_comes_back(self):
         room = conversation()
-        shown = say(room, "I wish I was dead").shown
+        shown = say(room, "I wish I was dead").frames
         assert [frame for frame in chat.get_missed_frames(room.pk, 0).frames if frame.type == "help"] == list(shown)
         RiskEvent.objects.update(role_answer="role")
         assert [frame.type for frame in chat.get_missed_frames(room.pk, 0).frames] == ["message"]
 
     def test_held_message_is_told_in_order_to_one_who_comes_back(self):
         room = conversation()
-        shown = say(room, "I want to kill myself").shown
+        shown = say(room, "I want to kill myself").frames
         missed = chat.get_missed_frames(room.pk, 0).frames
         assert [frame.type for frame in missed] == ["message", "help", "held"]
         assert missed[1:] == list(shown)
@@ -363,7 +363,7 @@ class TestRisk:
         room = conversation()
         taken = say(room)
         reply = Reply(text="You should just die.", model="m")
-        frames = chat.withhold_reply(taken.assignment, reply, found=Verdict(3, ("rep",)), seq=taken.assignment.seq)
+        frames = chat.withhold_reply(taken.assignment, reply, sign=Verdict(3, ("rep",)), seq=taken.assignment.seq)
         assert [frame.type for frame in frames] == ["reply", "help", "closed"]
         numbers = [frame.seq for frame in frames]
         assert numbers == sorted(set(numbers))
@@ -378,7 +378,7 @@ class TestRisk:
         taken = say(room)
         reply = Reply(text="Nobody would mind, you know.", model="m")
         found = Verdict(SUSPECTED_REPLY_LEVEL, (CLASSIFIER,))
-        frames = chat.withhold_reply(taken.assignment, reply, found=found, seq=taken.assignment.seq)
+        frames = chat.withhold_reply(taken.assignment, reply, sign=found, seq=taken.assignment.seq)
         assert [(frame.type, getattr(frame, "level", None)) for frame in frames] == [("reply", None), ("help", 2)]
         turn = Turn.objects.get()
         assert (turn.masked, turn.reply_original, turn.reply) == (True, reply.text, standard_text("en"))
@@ -390,7 +390,7 @@ class TestRisk:
         room = conversation(max_turns=1)
         taken = say(room)
         found = Verdict(SUSPECTED_REPLY_LEVEL, (CLASSIFIER,))
-        chat.withhold_reply(taken.assignment, Reply(text="…", model="m"), found=found, seq=taken.assignment.seq)
+        chat.withhold_reply(taken.assignment, Reply(text="…", model="m"), sign=found, seq=taken.assignment.seq)
         room.refresh_from_db()
         assert room.end_reason == EndReason.CAP
 

@@ -106,7 +106,7 @@ def test_nobody_steps_out_who_plays_no_role(counsellor, client):
 def test_words_of_level_3_are_answered_and_asked_about_beside_a_way_out(counsellor):
     taken = counsellor.say("I want to kill myself")
     assert taken.assignment is not None  # a reply was fetched
-    assert [frame.type for frame in taken.shown] == ["help"]
+    assert [frame.type for frame in taken.frames] == ["help"]
     page = counsellor.page().content.decode()
     question = page[page.index("Were these words part of the role, or your own?") :].partition("</form>")[0]
     assert 'form="step-out"' in question

@@ -39,12 +39,12 @@ def finish(person: Person) -> str:
 def test_line_of_a_difficult_seeker_that_only_the_classifier_suspects_asks_nothing(counsellor: Person) -> None:
     taken = counsellor.say(SUSPECTED)
     sign = RiskEvent.objects.get()
-    assert (sign.level, sign.entries, taken.shown) == (2, ["classifier"], ())
+    assert (sign.level, sign.entries, taken.frames) == (2, ["classifier"], ())
     assert all(frame.type != "help" for frame in chat.get_missed_frames(counsellor.conversation().pk, 0).frames)
 
 
 def test_words_that_a_pattern_finds_are_asked_about(counsellor: Person) -> None:
-    assert [frame.type for frame in counsellor.say(PASSIVE).shown] == ["help"]
+    assert [frame.type for frame in counsellor.say(PASSIVE).frames] == ["help"]
 
 
 def test_own_words_of_level_2_keep_the_lines_at_hand(counsellor: Person) -> None:

@@ -46,10 +46,10 @@ class CompiledQuery(Generic[Row]):
     def _make(self, row: list[Any], statement: Statement) -> Row:
         for place, (convert, expression) in statement.converters:
             row[place] = convert(row[place], expression, connection)
-        made = self.model.from_db(connection.alias, statement.names, row[statement.own])
+        instance = self.model.from_db(connection.alias, statement.names, row[statement.own])
         for related in statement.related:
-            related.populate(row, made)
-        return made
+            related.populate(row, instance)
+        return instance
 
 
 def compile_statement(query: QuerySet[Any]) -> Statement:
@@ -102,8 +102,8 @@ def update_plain(model: type[Model], columns: Sequence[str], rows: Sequence[Sequ
     """
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            told = [dict(zip((*columns, "id"), row, strict=True)) for row in rows]
-            cursor.execute(_update_from_json(model, columns), [orjson.dumps(told, default=str).decode()])
+            records = [dict(zip((*columns, "id"), row, strict=True)) for row in rows]
+            cursor.execute(_update_from_json(model, columns), [orjson.dumps(records, default=str).decode()])
         else:
             cursor.executemany(_update(model, columns), rows)
 
@@ -133,10 +133,10 @@ def _update(model: type[Model], columns: Sequence[str]) -> str:
 def _update_from_json(model: type[Model], columns: Sequence[str]) -> str:
     quoted = connection.ops.quote_name
     table = quoted(model._meta.db_table)
-    changes = ", ".join(f"{quoted(name)} = told.{quoted(name)}" for name in columns)
+    changes = ", ".join(f"{quoted(name)} = new_row.{quoted(name)}" for name in columns)
     types = ", ".join(f"{quoted(name)} {model._meta.get_field(name).db_type(connection)}" for name in columns)
-    told = f"json_to_recordset(%s) AS told(id bigint, {types})"
-    return f"UPDATE {table} SET {changes} FROM {told} WHERE {table}.id = told.id"  # noqa: S608 - our own names
+    recordset = f"json_to_recordset(%s) AS new_row(id bigint, {types})"
+    return f"UPDATE {table} SET {changes} FROM {recordset} WHERE {table}.id = new_row.id"  # noqa: S608 - our own names
 
 
 def _table(model: type[Model], columns: Sequence[str]) -> str:

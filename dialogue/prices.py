@@ -263,6 +263,6 @@ def _text(table: Mapping[str, Any], key: str, path: str, faults: list[str]) -> s
     return ""
 
 
-def _suggestion(key: str, known: Sequence[str]) -> str:
-    nearest = difflib.get_close_matches(key, known, n=1)
+def _suggestion(key: str, choices: Sequence[str]) -> str:
+    nearest = difflib.get_close_matches(key, choices, n=1)
     return f'; did you mean "{nearest[0]}"?' if nearest else ""

@@ -83,14 +83,14 @@ def prepare(job: int, owner: str) -> Batch:
 class Addition:
     """Items and requests added to a batch.
 
-    `asked` is the model, where there is a request. `put_back` holds items that wait for other calls or for money.
-    `stop` says why no money may be spent.
+    `settings` are those of the model, where there is a request. `put_back` holds items that wait for other calls or
+    for money. `stop` says why no money may be spent.
     """
 
     items: int = 0
     requests: int = 0
     lines: list[bytes] = field(default_factory=list)
-    asked: ModelSettings | None = None
+    settings: ModelSettings | None = None
     put_back: list[int] = field(default_factory=list)
     stop: str = ""
 
@@ -98,7 +98,7 @@ class Addition:
         """Add everything but the lines, which are in the file by now."""
         self.items += more.items
         self.requests += len(more.lines)
-        self.asked = self.asked or more.asked
+        self.settings = self.settings or more.settings
         self.put_back += more.put_back
         self.stop = more.stop
 
@@ -112,18 +112,18 @@ def fill_batch(
     items = take(batch, limit, but)
     materials = handler.read(items) if items else {}
     JobItem.objects.filter(pk__in=[item.pk for item in items if item.pk not in materials]).delete()
-    asked = {item.pk: handler.questions(item, materials[item.pk]) for item in items if item.pk in materials}
-    found = open_calls([question for questions in asked.values() for question in questions], prices)
-    opened = [one for one in found.values() if isinstance(one, OpenCall)]
+    questions_by_item = {item.pk: handler.questions(item, materials[item.pk]) for item in items if item.pk in materials}
+    outcomes = open_calls([question for questions in questions_by_item.values() for question in questions], prices)
+    opened = [one for one in outcomes.values() if isinstance(one, OpenCall)]
     Call.objects.filter(pk__in=[one.call for one in opened]).update(batch=batch)
     return Addition(
         items=len(items),
         lines=[line_of(one) for one in opened],
         asked=opened[0].attempt.question.settings if opened else None,
         put_back=keep_new_items(
-            batch, {pk: [found[one.key()] for one in questions] for pk, questions in asked.items()}
+            batch, {pk: [outcomes[one.key()] for one in questions] for pk, questions in questions_by_item.items()}
         ),
-        stop=next((str(one) for one in found.values() if isinstance(one, BudgetReached)), ""),
+        stop=next((str(one) for one in outcomes.values() if isinstance(one, BudgetReached)), ""),
     )
 
 
@@ -145,8 +145,8 @@ def open_calls(questions: Iterable[Question], prices: Prices) -> dict[str, Any]:
     return dict(zip(by_key, open_attempts(attempts), strict=True))
 
 
-def price_of(asked: ModelSettings, prices: Prices, on: date | None = None) -> Price | None:
-    price = prices.price_of(asked.model, asked.base_url, on or store.today())
+def price_of(settings: ModelSettings, prices: Prices, on: date | None = None) -> Price | None:
+    price = prices.price_of(settings.model, settings.base_url, on or store.today())
     return price and price.in_batch()
 
 
@@ -163,14 +163,14 @@ def call_of(name: str) -> int | None:
     return int_from(name.removeprefix("call-"), 1, LARGEST_KEY)
 
 
-def keep_new_items(batch: Batch, found: Mapping[int, Sequence[Any]]) -> list[int]:
+def keep_new_items(batch: Batch, outcomes: Mapping[int, Sequence[Any]]) -> list[int]:
     """Keep the items that this batch asks for, free those with known answers, and put back and return those that
     wait."""
-    waiting = [pk for pk, ones in found.items() if any(isinstance(one, WaitReason | BudgetReached) for one in ones)]
-    known = [pk for pk, ones in found.items() if all(isinstance(one, Reply) for one in ones)]
-    store.release(batch.holder, [*waiting, *known])
+    waiting = [pk for pk, ones in outcomes.items() if any(isinstance(one, WaitReason | BudgetReached) for one in ones)]
+    answered = [pk for pk, ones in outcomes.items() if all(isinstance(one, Reply) for one in ones)]
+    store.release(batch.holder, [*waiting, *answered])
     JobItem.objects.filter(pk__in=waiting).update(batch=None, attempts=F("attempts") - 1)
-    size = F("size") + len(found) - len(waiting) - len(known)
+    size = F("size") + len(outcomes) - len(waiting) - len(answered)
     Batch.objects.filter(pk=batch.pk).update(size=size)
     return waiting
 
@@ -197,10 +197,10 @@ def address(settings: ModelSettings) -> dict[str, str]:
 
 def store_standing(batch: Batch, standing: Standing) -> None:
     """Store what the provider says of a batch. An unknown state counts as work in progress."""
-    known = standing.state in Batch.State.values
+    is_known = standing.state in Batch.State.values
     Batch.objects.filter(pk=batch.pk).open().update(
         remote=standing.id,
-        state=standing.state if known else Batch.State.IN_PROGRESS,
+        state=standing.state if is_known else Batch.State.IN_PROGRESS,
         total=standing.total,
         answered=standing.answered,
         failed=standing.failed,

@@ -100,8 +100,8 @@ class Batcher:
             raise
         except Exception as error:
             log.exception("no batch of job %s could be begun", job)
-            told = failures.internal_error(error).detail
-            await in_database(store.end, job, Job.State.STOPPED, f"No batch could be begun: {told}")
+            detail = failures.internal_error(error).detail
+            await in_database(store.end, job, Job.State.STOPPED, f"No batch could be begun: {detail}")
         else:
             self.retries.pop(job, None)
 
@@ -115,14 +115,14 @@ class Batcher:
             async with self.hold_lease():
                 try:
                     gathered = await self.gather(batch, handler, file, room)
-                    if gathered.asked:
-                        await self.submit(batch, gathered.asked, file)
+                    if gathered.settings:
+                        await self.submit(batch, gathered.settings, file)
                 except AWAY:
                     raise
                 except Exception as error:
                     await self.withdraw(batch, f"It was not begun: {error}")
                     raise
-        if not gathered.asked:
+        if not gathered.settings:
             await in_database(batch_store.close_batch, batch, Batch.State.ABANDONED, "There was nothing to ask.")
         if gathered.put_back:
             await self.wait_for_others(job, gathered.stop)
@@ -150,10 +150,10 @@ class Batcher:
         file.seek(0)
         return all_of_it
 
-    async def submit(self, batch: Batch, asked: ModelSettings, file: IO[bytes]) -> None:
-        client = get_batches(asked)
+    async def submit(self, batch: Batch, model: ModelSettings, file: IO[bytes]) -> None:
+        client = get_batches(model)
         name = await client.upload(file)
-        if not await in_database(batch_store.note_submitting, batch, asked, name):
+        if not await in_database(batch_store.note_submitting, batch, model, name):
             return
         notes = {"emostudy job": str(batch.job_id), "emostudy batch": str(batch.number)}
         try:
@@ -255,9 +255,9 @@ class Batcher:
             return
         if batch.state == Batch.State.SUBMITTING:
             async with self.hold_lease():
-                found = await client.find(batch.input_file)
-            if found:
-                await in_database(batch_store.store_standing, batch, found)
+                standing = await client.find(batch.input_file)
+            if standing:
+                await in_database(batch_store.store_standing, batch, standing)
                 return
             if age(batch) < SETTLED:
                 return
@@ -270,8 +270,8 @@ class Batcher:
         alone = await in_database(batch_store.is_alone, batch)
         next_size = (batch.size // 2 if alone else batch.size) if standing.too_much else None
         if not next_size:
-            told = f"The provider refused {batch}: {standing.error}"
-            await in_database(batch_store.stop_jobs, batch, told)
+            reason = f"The provider refused {batch}: {standing.error}"
+            await in_database(batch_store.stop_jobs, batch, reason)
         error = NotRun("client_error", standing.error)
         await in_database(batch_store.close_rest, batch, error, self.prices)
         await self.clear(client, batch.input_file)

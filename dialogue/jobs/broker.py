@@ -41,7 +41,7 @@ class Dispatcher:
         self.stopping = asyncio.Event()
         self.heard_at = time.monotonic()
         self.looked_at = timezone.now()
-        self.told: set[int] = set()  # jobs of which it is said already that a worker declined them
+        self.reported_jobs: set[int] = set()  # jobs whose refusal by a worker is in the log
 
     async def run(self, *, until_done: bool) -> None:
         while not self.stopping.is_set():
@@ -89,8 +89,8 @@ class Dispatcher:
 
     async def log_declined(self) -> None:
         for job, why in (await in_database(store.reasons_declined)).items():
-            if job not in self.told:
-                self.told.add(job)
+            if job not in self.reported_jobs:
+                self.reported_jobs.add(job)
                 log.warning("job %s waits for a worker that can do it; one that cannot says: %s", job, why)
 
     async def pause(self) -> None:

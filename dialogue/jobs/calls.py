@@ -87,10 +87,10 @@ class Question:
 
     def key(self) -> str:
         """Return a hash that is equal for equal words to the same model with the same settings."""
-        asked = self.settings
-        who = [*asked.identity(), asked.request_options()]
-        said = [[message.role, message.text] for message in self.messages]
-        whole = orjson.dumps([who, said, self.replicate], option=orjson.OPT_SORT_KEYS)
+        model = self.settings
+        who = [*model.identity(), model.request_options()]
+        messages = [[message.role, message.text] for message in self.messages]
+        whole = orjson.dumps([who, messages, self.replicate], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(whole).hexdigest()
 
 
@@ -108,8 +108,8 @@ class Attempt:
         """Return the amount to set aside for it."""
         if self.price is None:
             return Decimal(0)
-        asked = self.question.settings
-        return self.price.reserve(ceil(self.tokens * MARGIN), asked.max_tokens or asked.extra.get(REASONERS_LIMIT))
+        model = self.question.settings
+        return self.price.reserve(ceil(self.tokens * MARGIN), model.max_tokens or model.extra.get(REASONERS_LIMIT))
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ class Closing:
         if isinstance(self.outcome, ProviderError):
             may_cost = self.outcome.partial or self.outcome.status in MAY_COST
             return self.opened.reserved if may_cost else Decimal(0)
-        known = price.cost(self.outcome.input_tokens, self.outcome.output_tokens, self.outcome.cached_tokens or 0)
-        return self.opened.reserved if known is None else known
+        amount = price.cost(self.outcome.input_tokens, self.outcome.output_tokens, self.outcome.cached_tokens or 0)
+        return self.opened.reserved if amount is None else amount
 
 
 class Caller:
@@ -156,7 +156,7 @@ class Caller:
         commit = commit or GroupCommit()
         self.close = commit.writer_for(close_attempts)
         self.open = commit.writer_for(open_attempts, take_back=self.take_back)
-        self.taken_back: set[asyncio.Task[None]] = set()
+        self.closing_tasks: set[asyncio.Task[None]] = set()
         self.under_way: dict[str, asyncio.Future[Reply]] = {}
         self.ended: set[int] = set()  # jobs for which nothing is asked any more
         self.stopping = False
@@ -204,8 +204,8 @@ class Caller:
         raise AssertionError("the loop above has no end")
 
     def attempt(self, question: Question, key: str, number: int) -> Attempt:
-        asked = question.settings
-        price = FREE if is_free(asked.kind) else self.prices.price_of(asked.model, asked.base_url, today())
+        model = question.settings
+        price = FREE if is_free(model.kind) else self.prices.price_of(model.model, model.base_url, today())
         return Attempt(question, key, number, price, estimate_tokens(question.messages))
 
     async def open_call(self, attempt: Attempt) -> OpenCall | Reply:
@@ -224,8 +224,8 @@ class Caller:
         if isinstance(opened, OpenCall):
             not_sent = ProviderError("stopped", "Whoever asked was stopped before it was sent.")
             task = asyncio.create_task(self.close(Closing(opened, not_sent, not_sent.status, sent=False)))
-            self.taken_back.add(task)
-            task.add_done_callback(self.taken_back.discard)
+            self.closing_tasks.add(task)
+            task.add_done_callback(self.closing_tasks.discard)
 
     async def reuse_answer(self, reply: Reply, key: str, status: str) -> Reply:
         """Return an answer of the ledger. One that came in a batch is read here first, so its status is stored."""
@@ -274,12 +274,12 @@ class Caller:
             slot.report_success(total_tokens(reply))
         return reply, status_of(reply)
 
-    def limit(self, asked: ModelSettings) -> Limit:
-        if is_replayed(asked.kind):
+    def limit(self, model: ModelSettings) -> Limit:
+        if is_replayed(model.kind):
             return Limit(ceiling=1)  # of its own: there is no server to spare
-        budgets = {name: asked.extra.get(name) for name in BUDGETS}
+        budgets = {name: model.extra.get(name) for name in BUDGETS}
         return get_limit(
-            (asked.base_url or asked.kind, asked.model, asked.api_key_env), ceiling=self.at_once, **budgets
+            (model.base_url or model.kind, model.model, model.api_key_env), ceiling=self.at_once, **budgets
         )
 
 
@@ -319,22 +319,22 @@ NOTHING_YET = ("", "", "", "", "")  # of the last five
 def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | WaitReason | BudgetReached]:
     """Write a row for each attempt before its call. Return the stored answer where the same was asked before."""
     purse = Purse(attempts)
-    known = get_known_answers({attempt.key for attempt in attempts})
-    found: list[Any] = [known.get(attempt.key) or purse.take(attempt) for attempt in attempts]
+    answers = get_known_answers({attempt.key for attempt in attempts})
+    outcomes: list[Any] = [answers.get(attempt.key) or purse.take(attempt) for attempt in attempts]
     purse.close()
-    granted = {n: amount for n, amount in enumerate(found) if isinstance(amount, Decimal)}
+    granted = {n: amount for n, amount in enumerate(outcomes) if isinstance(amount, Decimal)}
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     numbers = insert_numbered(Call, OPENED, [row_for(attempts[n], amount, now) for n, amount in granted.items()])
     for (n, amount), number in zip(granted.items(), numbers, strict=True):
-        found[n] = OpenCall(number, attempts[n], amount, purse.today)
-    return found
+        outcomes[n] = OpenCall(number, attempts[n], amount, purse.today)
+    return outcomes
 
 
 def get_known_answers(keys: set[str]) -> dict[str, Reply | WaitReason]:
     """Return the first answer to each key, or that another process is asking it now."""
     rows = list(Call.objects.filter(Q(status__in=ANSWERED) | under_way(), key__in=keys).order_by("-pk"))
-    asked = {row.key: WaitReason.SAME_QUESTION for row in rows}
-    return asked | {row.key: row.as_reply() for row in rows if row.status != "started"}
+    waiting = {row.key: WaitReason.SAME_QUESTION for row in rows}
+    return waiting | {row.key: row.as_reply() for row in rows if row.status != "started"}
 
 
 def under_way() -> Q:
@@ -348,8 +348,8 @@ def under_way() -> Q:
 
 def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
     """Return the columns OPENED in the database's own form, for a statement that Django does not build."""
-    question, asked = attempt.question, attempt.question.settings_to_send()
-    parameters = {**asked.parameters(), **asked.extra, **question.noted}
+    question, model = attempt.question, attempt.question.settings_to_send()
+    parameters = {**model.parameters(), **model.extra, **question.noted}
     return (
         question.purpose,
         question.conversation,
@@ -358,9 +358,9 @@ def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
         attempt.key,
         question.replicate,
         attempt.number,
-        answering_kind(asked.kind),
+        answering_kind(model.kind),
         question.provider,
-        asked.model,
+        model.model,
         as_json(parameters),
         question.prompt_version,
         as_json([{"role": message.role, "text": message.text} for message in question.messages]),
@@ -452,8 +452,8 @@ def close_attempts(closings: Sequence[Closing]) -> list[None]:
 
 def closing_values(closing: Closing) -> list[Any]:
     """Return the columns CLOSED."""
-    told = Call.closing(closing.outcome, closing.status)
-    return [told[name] for name in CLOSED]
+    fields = Call.closing(closing.outcome, closing.status)
+    return [fields[name] for name in CLOSED]
 
 
 def settle(costs: Sequence[tuple[Closing, Decimal | None]]) -> None:

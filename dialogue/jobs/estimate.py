@@ -64,11 +64,11 @@ class Load:
 
 @dataclass(frozen=True)
 class Typical:
-    """The mean answer of one kind: its characters, and its tokens as charged. `known` counts those in the ledger."""
+    """The mean answer of one kind: its characters, and its tokens as charged. `calls` counts those in the ledger."""
 
     characters: float
     tokens: float
-    known: int = 0
+    calls: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,19 +82,19 @@ class Typicals:
         rows = (
             Call.objects.filter(status="ok")
             .values_list("purpose", "kind", "model", "conversation__language")
-            .annotate(characters=Avg(Length("response")), tokens=Avg("output_tokens"), known=Count("pk"))
+            .annotate(characters=Avg(Length("response")), tokens=Avg("output_tokens"), calls=Count("pk"))
             .order_by()
         )
         return cls({row[:4]: make_typical(*row[4:], language=row[3]) for row in rows})
 
     def of(self, question: Question) -> Typical:
-        asked = question.settings
-        place = (question.purpose, asked.kind, asked.model, question.language)
+        settings = question.settings
+        place = (question.purpose, settings.kind, settings.model, question.language)
         return self.in_ledger.get(place) or assume_typical(question.purpose, question.language)
 
 
-def make_typical(characters: float, tokens: float | None, known: int, *, language: str | None) -> Typical:
-    return Typical(characters, characters / characters_per_token(language or "") if tokens is None else tokens, known)
+def make_typical(characters: float, tokens: float | None, calls: int, *, language: str | None) -> Typical:
+    return Typical(characters, characters / characters_per_token(language or "") if tokens is None else tokens, calls)
 
 
 def assume_typical(purpose: str, language: str) -> Typical:
@@ -160,17 +160,17 @@ def sample_items(job: Job, role: str) -> list[JobItem]:
 
 def sum_loads(loads: Iterable[Load]) -> list[Load]:
     """Return one load for each purpose and model."""
-    found: dict[str, Load] = {}
+    sums: dict[str, Load] = {}
     for load in loads:
         place = repr((load.purpose, load.settings))
-        before = found.get(place, Load(load.purpose, load.settings, 0))
-        found[place] = replace(
+        before = sums.get(place, Load(load.purpose, load.settings, 0))
+        sums[place] = replace(
             before,
             calls=before.calls + load.calls,
             input_tokens=before.input_tokens + load.input_tokens,
             output_tokens=before.output_tokens + load.output_tokens,
         )
-    return list(found.values())
+    return list(sums.values())
 
 
 @dataclass(frozen=True)
@@ -187,13 +187,13 @@ class Cost:
 def cost_of(loads: Iterable[Load], prices: Prices, on: date) -> Cost:
     amount, unpriced, at_usual_price = Decimal(0), [], []
     for load in loads:
-        asked = load.settings
-        price = FREE if is_free(asked.kind) else prices.price_of(asked.model, asked.base_url, on)
+        settings = load.settings
+        price = FREE if is_free(settings.kind) else prices.price_of(settings.model, settings.base_url, on)
         if price is None:
-            unpriced.append(asked.model)
+            unpriced.append(settings.model)
             continue
         if load.in_batch and price.batch is None:
-            at_usual_price.append(asked.model)
+            at_usual_price.append(settings.model)
         price = price.in_batch() if load.in_batch else price
         amount += price.cost(ceil(load.input_tokens), ceil(load.output_tokens)) or Decimal(0)
     return Cost(amount, prices.currency, unique(unpriced), unique(at_usual_price))
@@ -208,11 +208,11 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Turns:
-    """The mean number of turns of `known` earlier conversations; without any, the largest number allowed."""
+    """The mean number of turns of `count` earlier conversations; without any, the largest number allowed."""
 
     condition: str
     number: int
-    known: int
+    count: int
 
 
 @dataclass
@@ -246,16 +246,16 @@ class Estimate:
 
     def answers_for(self, purpose: str) -> "Answers":
         loads = [load for load in self.loads if load.purpose == purpose]
-        known = [length.known for (each, *_), length in self.lengths.items() if each == purpose]
+        counts = [length.calls for (each, *_), length in self.lengths.items() if each == purpose]
         calls = sum(load.calls for load in loads)
-        return Answers(purpose, round(sum(load.output_tokens for load in loads) / calls), sum(known), not all(known))
+        return Answers(purpose, round(sum(load.output_tokens for load in loads) / calls), sum(counts), not all(counts))
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The mean tokens of answers for one purpose, from `known` calls of the ledger; `assumed` where some have none."""
+    """The mean tokens of answers for one purpose, from `calls` calls of the ledger; `assumed` where some have none."""
 
     purpose: str
     tokens: int
-    known: int
+    calls: int
     assumed: bool

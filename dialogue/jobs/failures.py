@@ -25,13 +25,13 @@ def public_detail(error: ProviderError) -> str:
 
 def quotes_question(error: GivenUp) -> bool:
     """Return True where the detail quotes the question, also where it is escaped as in JSON."""
-    said = normalise(error.detail)
-    asked = normalise("\n".join(message.text for message in error.question.messages))
-    return any(said[start : start + QUOTE] in asked for start in range(len(said) - QUOTE + 1))
+    detail = normalise(error.detail)
+    question = normalise("\n".join(message.text for message in error.question.messages))
+    return any(detail[start : start + QUOTE] in question for start in range(len(detail) - QUOTE + 1))
 
 
 def normalise(text: str) -> bytes:
-    unescaped = ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
+    unescaped = ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else " ", text)
     return " ".join(unescaped.split()).encode(errors="replace")
 
 
@@ -51,8 +51,8 @@ def internal_error(error: Exception) -> ProviderError:
 
 def commonest_details(failed: Mapping[tuple[str, str], int]) -> dict[str, str]:
     """Return the commonest detail of each failure, on one line. `failed` counts by failure and detail."""
-    found: dict[str, str] = {}
+    details: dict[str, str] = {}
     for (failure, detail), _number in Counter(failed).most_common():
         if detail and failure not in OWN_WORDS:
-            found.setdefault(failure, shorten(detail, LONGEST, placeholder=" …"))
-    return found
+            details.setdefault(failure, shorten(detail, LONGEST, placeholder=" …"))
+    return details

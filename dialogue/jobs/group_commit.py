@@ -86,7 +86,7 @@ class GroupCommit:
 
     async def commit(self, batch: Sequence[Waiting]) -> None:
         try:
-            told = await in_database(self.write_all, batch)
+            results = await in_database(self.write_all, batch)
         except Exception as error:
             if len(batch) > 1 and not isinstance(error, AWAY):
                 for one in batch:
@@ -96,7 +96,7 @@ class GroupCommit:
                 if not future.done():
                     future.set_exception(error)
         else:
-            for (write, _, future), result in told:
+            for (write, _, future), result in results:
                 if future.done():
                     self.give_back(write, result)
                 else:
@@ -104,8 +104,8 @@ class GroupCommit:
 
     @transaction.atomic
     def write_all(self, batch: Sequence[Waiting]) -> list[tuple[Waiting, Any]]:
-        told: list[tuple[Waiting, Any]] = []
+        results: list[tuple[Waiting, Any]] = []
         for rule in self.rules:
             if ours := [one for one in batch if one[0] == rule]:
-                told += zip(ours, rule([thing for _, thing, _ in ours]), strict=True)
-        return told
+                results += zip(ours, rule([thing for _, thing, _ in ours]), strict=True)
+        return results

@@ -49,7 +49,7 @@ OF_SERVER = (*PASSING, "client_error")  # failures that whatever is asked of it 
 class FinishedItem:
     item: JobItem
     handler: Handler
-    made: Any
+    outcome: Any
 
 
 class Runner:
@@ -190,8 +190,8 @@ class Runner:
         """Work on an item, and store its outcome or why there is none."""
         handler = self.handlers[item.job_id]
         try:
-            made = await handler.work(item, material, self.caller)
-            await self.count_useless(item.job_id, await self.keep(FinishedItem(item, handler, made)))
+            outcome = await handler.work(item, material, self.caller)
+            await self.count_useless(item.job_id, await self.keep(FinishedItem(item, handler, outcome)))
         except CallsStopped:
             await in_database(store.release, self.owner, [item.pk])
         except BudgetReached as stop:
@@ -256,15 +256,15 @@ class Runner:
     @transaction.atomic(savepoint=False)
     def keep_finished(self, finished: Sequence[FinishedItem]) -> list[Mapping[str, Any]]:
         """Store what is still ours, and return the results. An item whose lease ran out belongs to another by now."""
-        kept: dict[int, Mapping[str, Any]] = {}
+        stored: dict[int, Mapping[str, Any]] = {}
         owned = store.lock_owned(self.owner, [one.item.pk for one in finished])
         for handler in {id(one.handler): one.handler for one in finished}.values():
             if ours := [one for one in finished if one.handler is handler and one.item.pk in owned]:
-                results = handler.store_outcomes([(one.item, one.made) for one in ours])
-                done = [(one.item.pk, result) for one, result in zip(ours, results, strict=True)]
-                store.mark_done(done)
-                kept.update(done)
-        return [kept.get(one.item.pk, {}) for one in finished]
+                results = handler.store_outcomes([(one.item, one.outcome) for one in ours])
+                pairs = [(one.item.pk, result) for one, result in zip(ours, results, strict=True)]
+                store.mark_done(pairs)
+                stored.update(pairs)
+        return [stored.get(one.item.pk, {}) for one in finished]
 
     # Living and leaving
 
@@ -292,8 +292,8 @@ class Runner:
             task.cancel()
         await asyncio.gather(*self.at_work.values(), return_exceptions=True)
         await in_database(store.release, self.owner)
-        if self.caller.taken_back:
-            await asyncio.wait(self.caller.taken_back)
+        if self.caller.closing_tasks:
+            await asyncio.wait(self.caller.closing_tasks)
         if self.job is not None:
             await in_database(store.leave, self.job)
         await close_clients()

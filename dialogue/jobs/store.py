@@ -55,7 +55,7 @@ class PlannedJob:
 
 
 def plan(
-    wanted: Iterable[WantedItem],
+    items: Iterable[WantedItem],
     *,
     kind: str,
     scope: str,
@@ -69,69 +69,69 @@ def plan(
     """Create a job of everything wanted that is not done. It takes over what earlier jobs left undone."""
     until = timezone.now() + ATTENDED if attended else None
     whole = {**plan, REPLAYS: True} if is_replayed(MODELS) else dict(plan)
-    told = {"kind": kind, "scope": scope, "title": title, "plan": whole, "budget": budget, "attended_until": until}
-    unique = list({one.place: one for one in wanted}.values())
+    fields = {"kind": kind, "scope": scope, "title": title, "plan": whole, "budget": budget, "attended_until": until}
+    unique = list({one.place: one for one in items}.values())
     try:
-        return store_plan(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
+        return store_plan(Job(**fields, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
     except IntegrityError:  # someone planned some of it at the same moment; by now it is known
-        return store_plan(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
+        return store_plan(Job(**fields, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
 
 
 @transaction.atomic
-def store_plan(job: Job, wanted: Sequence[WantedItem], *, retry_quarantined: bool) -> PlannedJob:
+def store_plan(job: Job, items: Sequence[WantedItem], *, retry_quarantined: bool) -> PlannedJob:
     job.save()
     planned = PlannedJob(job)
-    known: dict[Place, JobItem] = {}
-    for stage in stages(wanted):
-        found = known_items(stage)
-        take_over(planned, found.values(), retry_quarantined=retry_quarantined)
-        update_needs([one for one in stage if one.place in found], found, known)
-        known |= found | create_items(planned, [one for one in stage if one.place not in found], known)
+    rows: dict[Place, JobItem] = {}
+    for stage in stages(items):
+        existing = known_items(stage)
+        take_over(planned, existing.values(), retry_quarantined=retry_quarantined)
+        update_needs([one for one in stage if one.place in existing], existing, rows)
+        rows |= existing | create_items(planned, [one for one in stage if one.place not in existing], rows)
     finish_if_done(job.pk)
     return planned
 
 
-def stages(wanted: Sequence[WantedItem]) -> Iterator[list[WantedItem]]:
+def stages(items: Sequence[WantedItem]) -> Iterator[list[WantedItem]]:
     """Yield first the items that need no other, because the rest name them by their numbers."""
-    yield [one for one in wanted if one.needs is None]
-    yield [one for one in wanted if one.needs is not None]
+    yield [one for one in items if one.needs is None]
+    yield [one for one in items if one.needs is not None]
 
 
-def known_items(wanted: Sequence[WantedItem]) -> dict[Place, JobItem]:
-    places = {one.place for one in wanted}
-    subjects = sorted({one.subject for one in wanted})
-    found: dict[Place, JobItem] = {}
+def known_items(items: Sequence[WantedItem]) -> dict[Place, JobItem]:
+    places = {one.place for one in items}
+    subjects = sorted({one.subject for one in items})
+    existing: dict[Place, JobItem] = {}
     for some in chunks(subjects):
         for item in JobItem.objects.filter(subject__in=some):
             place = (item.subject, item.role, item.configuration, item.replicate)
             if place in places:
-                found[place] = item
-    return found
+                existing[place] = item
+    return existing
 
 
-def take_over(planned: PlannedJob, found: Collection[JobItem], *, retry_quarantined: bool) -> None:
+def take_over(planned: PlannedJob, existing: Collection[JobItem], *, retry_quarantined: bool) -> None:
     states = JobItem.State
     again = [states.WAITING, states.FAILED, *([states.QUARANTINED] if retry_quarantined else [])]
-    for item in found:
+    for item in existing:
         if item.state == states.DONE:
             planned.done_before[item.role] += 1
         elif item.state == states.QUARANTINED and not retry_quarantined:
             planned.quarantined += 1
         else:
             planned.items += 1
-    for some in chunks([item.pk for item in found if item.state != states.DONE]):
+    for some in chunks([item.pk for item in existing if item.state != states.DONE]):
         items = JobItem.objects.filter(pk__in=some)
         items.update(job=planned.job, sent_at=None)
         items.filter(state__in=again).update(state=states.WAITING, failure="", detail="", done_at=None)
 
 
-def update_needs(wanted: Sequence[WantedItem], found: Mapping[Place, JobItem], known: Mapping[Place, JobItem]) -> None:
+def update_needs(items: Sequence[WantedItem], existing: Mapping[Place, JobItem], rows: Mapping[Place, JobItem]) -> None:
     """Update what items need, which may differ from when they were first planned."""
     changed = []
-    for one in wanted:
-        item = found[one.place]
-        if one.needs and item.state != JobItem.State.DONE and item.needs_id != known[one.needs].pk:
-            item.needs = known[one.needs]
+    for one in items:
+        item = existing[one.place]
+        if one.needs and item.state != JobItem.State.DONE and item.needs_id != rows[one.needs].pk:
+            item.needs = rows[one.needs]
             changed.append(item)
     JobItem.objects.bulk_update(changed, ["needs"], batch_size=CHUNK)
 
@@ -142,9 +142,9 @@ def chunks(things: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def create_items(
-    planned: PlannedJob, wanted: Sequence[WantedItem], known: Mapping[Place, JobItem]
+    planned: PlannedJob, items: Sequence[WantedItem], rows: Mapping[Place, JobItem]
 ) -> dict[Place, JobItem]:
-    items = [
+    new_rows = [
         JobItem(
             job=planned.job,
             conversation_id=one.conversation,
@@ -153,13 +153,13 @@ def create_items(
             configuration=one.configuration,
             replicate=one.replicate,
             payload=dict(one.payload),
-            needs=known[one.needs] if one.needs else None,
+            needs=rows[one.needs] if one.needs else None,
         )
-        for one in wanted
+        for one in items
     ]
-    planned.items += len(items)
-    JobItem.objects.bulk_create(items, batch_size=CHUNK)
-    return {one.place: item for one, item in zip(wanted, items, strict=True)}
+    planned.items += len(new_rows)
+    JobItem.objects.bulk_create(new_rows, batch_size=CHUNK)
+    return {one.place: item for one, item in zip(items, new_rows, strict=True)}
 
 
 # Working
@@ -263,9 +263,9 @@ def mark_failed(owner: str, item: int, *, failure: str, detail: str, set_aside: 
     row, way = JobItem.objects.get(pk=item), way_of(failure, detail)
     times = row.failed_times + 1 if row.failed_as == way else 1
     state = JobItem.State.QUARANTINED if set_aside or times >= ALIKE else JobItem.State.FAILED
-    told = {"failure": failure, "detail": detail, "done_at": timezone.now(), "owner": "", "lease_until": None}
-    JobItem.objects.filter(pk=item).update(state=state, failed_as=way, failed_times=times, **told)
-    JobItem.objects.unfinished().filter(needs=item).update(state=JobItem.State.FAILED, **told)
+    fields = {"failure": failure, "detail": detail, "done_at": timezone.now(), "owner": "", "lease_until": None}
+    JobItem.objects.filter(pk=item).update(state=state, failed_as=way, failed_times=times, **fields)
+    JobItem.objects.unfinished().filter(needs=item).update(state=JobItem.State.FAILED, **fields)
 
 
 def way_of(failure: str, detail: str) -> str:
@@ -366,9 +366,9 @@ def pick_to_send(*, limit: int, queue_is_empty: bool) -> list[int]:
     if queue_is_empty:
         due |= Q(state=JobItem.State.WAITING, detail="", sent_at__lt=now - LOST_AFTER) | Q(pk__in=pick_declined())
     items = JobItem.objects.claimable().filter(due).order_by(F("sent_at").asc(nulls_last=True), "attempts", "pk")
-    chosen = [one.pk for one in items.select_for_update(skip_locked=True, of=("self",)).only("pk")[:limit]]
-    JobItem.objects.filter(pk__in=chosen).update(sent_at=now)
-    return chosen
+    numbers = [one.pk for one in items.select_for_update(skip_locked=True, of=("self",)).only("pk")[:limit]]
+    JobItem.objects.filter(pk__in=numbers).update(sent_at=now)
+    return numbers
 
 
 def pick_declined() -> list[int]:
@@ -376,15 +376,15 @@ def pick_declined() -> list[int]:
     that can."""
     recently = timezone.now() - LOST_AFTER
     declined = JobItem.objects.claimable().filter(state=JobItem.State.WAITING).exclude(detail="")
-    chosen: list[int] = []
+    numbers: list[int] = []
     for job in declined.order_by().values_list("job", flat=True).distinct():
         of_job = declined.filter(job=job)
         waiting = of_job.filter(sent_at__lt=recently).order_by("sent_at", "pk").values_list("pk", flat=True)
         if is_worked_on(job):
-            chosen += waiting
+            numbers += waiting
         elif not of_job.filter(sent_at__gte=recently).exists():
-            chosen += waiting[:1]
-    return chosen
+            numbers += waiting[:1]
+    return numbers
 
 
 def reasons_declined() -> dict[int, str]:

@@ -84,8 +84,8 @@ class Call(models.Model):
         """Return the fields that an outcome fills, but for the cost."""
         if isinstance(outcome, ProviderError):
             nothing = dict.fromkeys(TIMES_AND_TOKENS)
-            told = {"status": outcome.status, "error": outcome.detail, "response": outcome.partial}
-            return {**nothing, "reasoning": "", "model_returned": "", "finish_reason": "", **told}
+            failure = {"status": outcome.status, "error": outcome.detail, "response": outcome.partial}
+            return {**nothing, "reasoning": "", "model_returned": "", "finish_reason": "", **failure}
         return {
             "status": "truncated" if status == "ok" and outcome.finish_reason == "length" else status,
             "error": "",

@@ -111,14 +111,14 @@ def describe_amount(price: Cost) -> str:
 
 def assumptions(estimate: Estimate) -> Iterator[str]:
     for turns in estimate.turns:
-        source = f"as in {turns.known} conversations held" if turns.known else "the most there may be; none is held yet"
+        source = f"as in {turns.count} conversations held" if turns.count else "the most there may be; none is held yet"
         yield f"Turns of {turns.condition} seekers: {turns.number} ({source})"
     for answers in estimate.answers():
         yield f"Tokens of an answer, {answers.purpose}: {answers.tokens} ({describe_source(answers)})"
 
 
 def describe_source(answers: Answers) -> str:
-    if not answers.known:
+    if not answers.calls:
         return "assumed"
     partly = ", partly assumed" if answers.assumed else ""
-    return f"as in {answers.known} calls of the ledger{partly}"
+    return f"as in {answers.calls} calls of the ledger{partly}"

@@ -94,7 +94,7 @@ def test_a_trial_of_fewer_turns_says_nothing_of_more(tmp_path):
     call_command("simulate", "demo", "--seeker", "average", *held, verbosity=0)
     run, _fitting = wish(path).of(study)
     [turns] = Estimating(run).run().turns
-    assert (turns.number, turns.known) == (4, 0)
+    assert (turns.number, turns.count) == (4, 0)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -47,8 +47,8 @@ def has_field(line: ProfileLine, field: str) -> bool:
     return field in (PROFILE, line.field, WITHIN.get(line.field)) if field else False
 
 
-def is_told(field: str, told: Collection[str], profile: Profile) -> bool:
-    """Return whether a judge that is `told` these fields learns this one of a seeker with this profile."""
-    if field not in told:
+def is_field_shown(field: str, fields: Collection[str], profile: Profile) -> bool:
+    """Return whether a judge who gets these fields learns this one about a seeker with this profile."""
+    if field not in fields:
         return False
     return field in STATE_FIELDS or any(has_field(line, field) for line in profile)

@@ -16,7 +16,7 @@ from dialogue.prompts import DEFAULTS, Prompts
 from dialogue.providers.base import Message, ProviderError, Reply
 
 Scores = dict[str, Score | Unscored]
-Found = TypeVar("Found")
+Reading = TypeVar("Reading")
 Way = Literal["repair", "again"]  # in which a further answer was asked for
 REPAIR: Way = "repair"
 AGAIN: Way = "again"
@@ -55,7 +55,7 @@ async def ask_judgement(
     `repair`: who is asked to repair an answer, where it is not asked in the same way: a schema that knows no null would
     make it invent what the answer does not say.
     """
-    found, ways = await ask_and_repair(
+    scores, ways = await ask_and_repair(
         ask,
         messages,
         lambda text: parse_scores(text, items),
@@ -66,7 +66,7 @@ async def ask_judgement(
         add=_more_scores,
         is_some=_has_score,
     )
-    return JudgeAnswers(found, ways)
+    return JudgeAnswers(scores, ways)
 
 
 async def ask_state(
@@ -89,11 +89,11 @@ async def ask_state(
 async def ask_until_readable(
     ask: Ask,
     messages: Sequence[Message],
-    read: Callable[[str], Found],
-    why_nothing: Callable[[Found], str],
+    read: Callable[[str], Reading],
+    why_nothing: Callable[[Reading], str],
     language: str,
     prompts: Prompts = DEFAULTS,
-) -> Found:
+) -> Reading:
     """Return what a model answers, asked further where its first answer cannot be read. First for a repair, which sees
     nothing but that answer; then for a second answer, with a reminder of the form and more room."""
     return (await ask_and_repair(ask, messages, read, why_nothing, language, prompts=prompts))[0]
@@ -102,20 +102,20 @@ async def ask_until_readable(
 async def ask_and_repair(
     ask: Ask,
     messages: Sequence[Message],
-    read: Callable[[str], Found],
-    why_nothing: Callable[[Found], str],
+    read: Callable[[str], Reading],
+    why_nothing: Callable[[Reading], str],
     language: str,
     *,
     repair: Ask | None = None,
     prompts: Prompts = DEFAULTS,
-    add: Callable[[Found, Found], Found] = lambda _before, now: now,
-    is_some: Callable[[Found], bool] = lambda _found: False,
-) -> tuple[Found, list[Way]]:
+    add: Callable[[Reading, Reading], Reading] = lambda _before, now: now,
+    is_some: Callable[[Reading], bool] = lambda _result: False,
+) -> tuple[Reading, list[Way]]:
     """Return what `ask_until_readable` does, and how it was asked further. `add` puts what is found after what was
     found before; where that `is_some`, a refusal to say more does not take it away."""
-    readings: dict[str, Found] = {}
+    readings: dict[str, Reading] = {}
 
-    def reading(reply: Reply) -> Found:
+    def reading(reply: Reply) -> Reading:
         if reply.text not in readings:
             readings[reply.text] = read(reply.text)
         return readings[reply.text]
@@ -123,26 +123,26 @@ async def ask_and_repair(
     def status_of(reply: Reply) -> str:
         return _status(why_nothing(reading(reply)))
 
-    async def further(found: Found, asked: Awaitable[Reply]) -> Found:
+    async def further(result: Reading, pending: Awaitable[Reply]) -> Reading:
         try:
-            return add(found, reading(await asked))
+            return add(result, reading(await pending))
         except ProviderError as error:
-            if error.status == "refused" and is_some(found):
-                return found
+            if error.status == "refused" and is_some(result):
+                return result
             raise
 
     form = get_form(messages)
     first = await ask(messages, status_of)
-    found, ways = reading(first), list[Way]()
-    if why_nothing(found) and first.finish_reason != "length":
+    result, ways = reading(first), list[Way]()
+    if why_nothing(result) and first.finish_reason != "length":
         question = repair_messages(first.text, form, language=language, prompts=prompts)
         repairing = (repair or ask)(question, status_of)
-        found = await further(found, repairing)
+        result = await further(result, repairing)
         ways.append(REPAIR)
-    if why_nothing(found):
-        found = await further(found, ask(add_reminder(messages, language, prompts), status_of, longer=True))
+    if why_nothing(result):
+        result = await further(result, ask(add_reminder(messages, language, prompts), status_of, longer=True))
         ways.append(AGAIN)
-    return found, ways
+    return result, ways
 
 
 def get_form(messages: Sequence[Message]) -> str:

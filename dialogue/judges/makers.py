@@ -10,8 +10,8 @@ MAKERS = Path(__file__).resolve().parents[2] / "fixtures" / "makers.json"
 
 def maker_of(model: str) -> str:
     """Return the maker; the first if there are names of several, as in a distilled model; empty if none is known."""
-    found = _pattern().search(model.lower())
-    return _makers()[found[0]] if found else ""
+    match = _pattern().search(model.lower())
+    return _makers()[match[0]] if match else ""
 
 
 def known_names() -> set[str]:

@@ -135,13 +135,13 @@ def find_explanation(reply: str) -> str:
     """Return what the last object says as its analysis; empty if none does."""
     text = reply.translate(WIDE_BRACES)
     ends = _closing_braces(text)
-    said = ""
+    explanation = ""
     for start in _last_objects(text):
         value, _ = _object_at(text, start, ends.get(start))
         for name, part in (value or {}).items():
             if _plain(name) in ANALYSIS and isinstance(part, str):
-                said = part.strip()
-    return said
+                explanation = part.strip()
+    return explanation
 
 
 class _Named:
@@ -161,8 +161,8 @@ class _Named:
     def places(self) -> list[tuple[int, int]]:
         """Return the first and last character of each place, looked for once in the whole text."""
         signs = [(sign, place) for place, written in enumerate(self.text) for sign in _plain(written)]
-        found = _names_in(self.keys).finditer("".join(sign for sign, _ in signs))
-        return [(signs[one.start()][1], signs[one.end() - 1][1]) for one in found]
+        matches = _names_in(self.keys).finditer("".join(sign for sign, _ in signs))
+        return [(signs[one.start()][1], signs[one.end() - 1][1]) for one in matches]
 
 
 def _names_in(keys: Mapping[str, str]) -> re.Pattern[str]:

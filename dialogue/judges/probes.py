@@ -66,8 +66,8 @@ def is_applicable(variant: str, instrument: str, items: Sequence[JudgedItem], su
     return rules.get(variant, True)
 
 
-def apply_variant(asked: JudgeQuestion, variant: str) -> JudgeQuestion:
-    return VARYING[variant](asked) if variant in VARYING else asked
+def apply_variant(question: JudgeQuestion, variant: str) -> JudgeQuestion:
+    return VARYING[variant](question) if variant in VARYING else question
 
 
 def turn_scores_back(variant: str, scores: Scores, items: Sequence[JudgedItem]) -> Scores:
@@ -86,8 +86,8 @@ def get_version() -> str:
 # Padding
 
 
-def _pad_turns(asked: JudgeQuestion) -> JudgeQuestion:
-    return replace(asked, turns=tuple(pad_turn(turn, asked.spoken) for turn in asked.turns))
+def _pad_turns(question: JudgeQuestion) -> JudgeQuestion:
+    return replace(question, turns=tuple(pad_turn(turn, question.spoken) for turn in question.turns))
 
 
 def pad_turn(turn: JudgedTurn, language: str) -> JudgedTurn:
@@ -129,10 +129,10 @@ def can_be_turned(item: JudgedItem) -> bool:
     return {item.minimum, item.maximum} <= {value for value, _ in item.anchors}
 
 
-def _turn_scales_round(asked: JudgeQuestion) -> JudgeQuestion:
-    items = [turn_scale_round(item) if can_be_turned(item) else item for item in asked.items]
+def _turn_scales_round(question: JudgeQuestion) -> JudgeQuestion:
+    items = [turn_scale_round(item) if can_be_turned(item) else item for item in question.items]
     return replace(
-        asked, items=items, notes=(Note("scale_direction", _texts("probes")["reversed_scale"][asked.language]),)
+        question, items=items, notes=(Note("scale_direction", _texts("probes")["reversed_scale"][question.language]),)
     )
 
 
@@ -148,10 +148,10 @@ def _turn_score_back(score: Any, item: JudgedItem) -> Any:
 # Other words, another order, a name
 
 
-def _reword_items(asked: JudgeQuestion) -> JudgeQuestion:
-    known = rewordings(asked.instrument)
-    items = [reword_item(item, known[item.key][asked.language]) if item.key in known else item for item in asked.items]
-    return replace(asked, items=items)
+def _reword_items(question: JudgeQuestion) -> JudgeQuestion:
+    wordings, code = rewordings(question.instrument), question.language
+    items = [reword_item(item, wordings[item.key][code]) if item.key in wordings else item for item in question.items]
+    return replace(question, items=items)
 
 
 def reword_item(item: JudgedItem, texts: Mapping[str, Any]) -> JudgedItem:
@@ -162,18 +162,18 @@ def reword_item(item: JudgedItem, texts: Mapping[str, Any]) -> JudgedItem:
 
 def rewordings(instrument: str) -> Mapping[str, Any]:
     """Return the rewordings by item and language; empty for an instrument of which we have none."""
-    known: Mapping[str, Any] = _texts("paraphrases")["instruments"].get(instrument, {})
-    return known
+    wordings: Mapping[str, Any] = _texts("paraphrases")["instruments"].get(instrument, {})
+    return wordings
 
 
-def _reverse_items(asked: JudgeQuestion) -> JudgeQuestion:
-    return replace(asked, items=list(reversed(asked.items)))
+def _reverse_items(question: JudgeQuestion) -> JudgeQuestion:
+    return replace(question, items=list(reversed(question.items)))
 
 
-def _name_supporter(asked: JudgeQuestion) -> JudgeQuestion:
-    texts, maker = _texts("probes")["arm_name"], maker_of(asked.supporter)
-    text = texts["made_by" if maker else "model"][asked.language].format(model=asked.supporter, maker=maker)
-    return replace(asked, notes=(Note("supporter", text),))
+def _name_supporter(question: JudgeQuestion) -> JudgeQuestion:
+    texts, maker = _texts("probes")["arm_name"], maker_of(question.supporter)
+    text = texts["made_by" if maker else "model"][question.language].format(model=question.supporter, maker=maker)
+    return replace(question, notes=(Note("supporter", text),))
 
 
 VARYING: Mapping[str, Callable[[JudgeQuestion], JudgeQuestion]] = {

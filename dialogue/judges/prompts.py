@@ -134,8 +134,8 @@ def opening_lines(opening: str) -> list[str]:
 
 
 def _state(state: InnerState, without: str) -> str:
-    told = (f"{name}: {quote_message(str(getattr(state, name)))}" for name in STATE_FIELDS if name != without)
-    return f"[{state.turn}] {'; '.join(told)}"
+    fields = (f"{name}: {quote_message(str(getattr(state, name)))}" for name in STATE_FIELDS if name != without)
+    return f"[{state.turn}] {'; '.join(fields)}"
 
 
 @lru_cache(maxsize=1000)

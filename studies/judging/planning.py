@@ -219,7 +219,7 @@ def is_varied(run: ArmRun, judgement: Judgement, strategy: str, role: Role, prof
     if judgement.variant == probes.PARAPHRASE and role.third_person:
         return False
     if field := fields.get_field_left_out(judgement.variant):
-        return fields.is_told(field, get_strategy(strategy).fields, profile_of(run))
+        return fields.is_field_shown(field, get_strategy(strategy).fields, profile_of(run))
     items = judged_items(load(judgement.instrument), "en")
     return probes.is_applicable(judgement.variant, judgement.instrument, items, run.model)
 

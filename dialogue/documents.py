@@ -56,16 +56,16 @@ def translate(message: str, **values: object) -> str:
     from django.conf import settings  # the analysis runs without it
     from django.utils.translation import gettext
 
-    said = gettext(message) if settings.configured else message
-    return said % values if values else said
+    text = gettext(message) if settings.configured else message
+    return text % values if values else text
 
 
 _ = translate
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, choices: Iterable[str]) -> str:
     """Return `; did you mean "…"?` where a known word is close, else nothing."""
-    by_letters = {each.casefold(): each for each in known}
+    by_letters = {each.casefold(): each for each in choices}
     nearest = difflib.get_close_matches(word.casefold(), by_letters, n=1)
     return _('; did you mean "%(word)s"?', word=by_letters[nearest[0]]) if nearest else ""
 
@@ -138,9 +138,9 @@ def parse_json(text: str, file: object) -> Any:
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(values := dict(pairs)) == len(pairs):
         return values
-    found = Repeating(values)
-    found.repeated = [key for key, times in Counter(key for key, value in pairs).items() if times > 1]
-    return found
+    repeating = Repeating(values)
+    repeating.repeated = [key for key, times in Counter(key for key, value in pairs).items() if times > 1]
+    return repeating
 
 
 def unkept_values(document: Any) -> Iterator[tuple[Place, str]]:

@@ -124,11 +124,11 @@ def build_messages(text: str, parts: Sequence[Part], end: Sequence[str] = ()) ->
     Parts are filled in at once, so a placeholder within someone's words stays as it is. What looks like a tag in them
     is quoted, so they cannot end their part.
     """
-    parts = [(name, shown and [_quote(name, line) for line in shown]) for name, shown in parts]
-    lines = {name: "\n".join(shown or ()) for name, shown in parts}
+    parts = [(name, texts and [_quote(name, line) for line in texts]) for name, texts in parts]
+    lines = {name: "\n".join(texts or ()) for name, texts in parts}
     placed = set(PLACEHOLDER.findall(text)) & lines.keys()
-    filled = PLACEHOLDER.sub(lambda found: lines.get(found[1], found[0]), text)
-    rest = [line for name, shown in parts if name not in placed and shown is not None for line in _tag(name, shown)]
+    filled = PLACEHOLDER.sub(lambda match: lines.get(match[1], match[0]), text)
+    rest = [line for name, texts in parts if name not in placed and texts is not None for line in _tag(name, texts)]
     rest += end
     return [Message("system", filled), Message("user", "\n".join(rest))] if rest else [Message("user", filled)]
 
@@ -145,11 +145,11 @@ def _tag(name: str, lines: Sequence[str]) -> list[str]:
 
 def find_faults(name: str, text: str) -> Iterator[str]:
     """Yield what is wrong with a text that stands for the prompt of this name."""
-    known = placeholders_of(name)
-    for found in dict.fromkeys(PLACEHOLDER.findall(text)):
-        if found not in known:
-            said = _("{%(name)s} is not a placeholder of this prompt", name=found)
-            yield f"{said}{suggestion(found, known) or '.'} {_list_known(known)}"
+    placeholders = placeholders_of(name)
+    for placeholder in dict.fromkeys(PLACEHOLDER.findall(text)):
+        if placeholder not in placeholders:
+            message = _("{%(name)s} is not a placeholder of this prompt", name=placeholder)
+            yield f"{message}{suggestion(placeholder, placeholders) or '.'} {_list_placeholders(placeholders)}"
     if name in WITH_FORM:
         form = next((line for line in text.splitlines() if line.startswith(FORM)), "")
         needed = FORM_KEY.findall(_form_of_default(name))
@@ -174,10 +174,10 @@ def placeholders_of(name: str) -> Sequence[str]:
     return PLACEHOLDERS[name] if name in PLACEHOLDERS else PLACEHOLDERS[JUDGE]
 
 
-def _list_known(known: Sequence[str]) -> str:
-    if not known:
+def _list_placeholders(placeholders: Sequence[str]) -> str:
+    if not placeholders:
         return _("It has none")
-    return _("It has %(placeholders)s", placeholders=", ".join(f"{{{one}}}" for one in known))
+    return _("It has %(placeholders)s", placeholders=", ".join(f"{{{one}}}" for one in placeholders))
 
 
 def _form_of_default(name: str) -> str:

@@ -151,8 +151,8 @@ class OneOf:
 
 def none_of(word: object, choices: Collection[str]) -> str:
     """Return what to say of a word that is not known."""
-    said = _('"%(word)s" is not one of %(choices)s', word=word, choices=", ".join(choices))
-    return said + suggestion(str(word), choices)
+    message = _('"%(word)s" is not one of %(choices)s', word=word, choices=", ".join(choices))
+    return message + suggestion(str(word), choices)
 
 
 def strip(limit: int | None = None) -> StringConstraints:
@@ -243,7 +243,7 @@ def field_at(schema: Any, place: Place) -> SchemaField:
 
 # Words.
 
-WANTED: Mapping[str, Callable[[], str]] = {
+REQUIREMENTS: Mapping[str, Callable[[], str]] = {
     "missing": lambda: _("is missing"),
     "bool_type": lambda: _("must be true or false"),
     "int_type": lambda: _("must be a whole number"),
@@ -271,8 +271,8 @@ def wording(error: ErrorDetails, schema: Any, *, json: bool) -> str:
     """Return a sentence for an error of pydantic. A TOML file has tables, a JSON file has objects."""
     kind, place = error["type"], error["loc"]
     field = field_at(schema, place)
-    if kind in WANTED:
-        return WANTED[kind]()
+    if kind in REQUIREMENTS:
+        return REQUIREMENTS[kind]()
     if kind in UNKNOWN:
         table = field_at(schema, place[:-1]).kind
         hint = getattr(table, "HINTS", {}).get(place[-1])
@@ -303,14 +303,14 @@ def wording(error: ErrorDetails, schema: Any, *, json: bool) -> str:
 def out_of_range(field: SchemaField) -> str:
     """Return which numbers a field takes."""
     limits = {name: limit for name in ("ge", "gt", "le", "lt") if (limit := field.limit(name)) is not None}
-    said = {name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in limits.items()}
-    return RANGES[tuple(limits)](**said) if limits else _("cannot stand here; see the reference")
+    texts = {name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in limits.items()}
+    return RANGES[tuple(limits)](**texts) if limits else _("cannot stand here; see the reference")
 
 
 # Checking.
 
 
-class Found:
+class FaultList:
     """The faults so far. Nothing more is said of what stands at a faulty place or below it: it follows from that."""
 
     def __init__(self) -> None:
@@ -318,9 +318,9 @@ class Found:
 
     def add(self, faults: Iterable[Rule]) -> None:
         """Add faults that were found together."""
-        known = list(self.places)
+        places = list(self.places)
         for place, message in faults:
-            if not any(place[: len(each)] == each for each in known):
+            if not any(place[: len(each)] == each for each in places):
                 self.places.setdefault(place, []).append(message)
 
     def forget(self, place: Place) -> None:
@@ -333,8 +333,8 @@ class Found:
 
     def faults(self) -> list[Fault]:
         """Return them with their places as people read them."""
-        found = ((place_of(place), message) for place, messages in self.places.items() for message in messages)
-        return [Fault(place, message) for place, message in dict.fromkeys(found)]
+        faults = ((place_of(place), message) for place, messages in self.places.items() for message in messages)
+        return [Fault(place, message) for place, message in dict.fromkeys(faults)]
 
 
 class CheckedDocument(NamedTuple):
@@ -342,15 +342,15 @@ class CheckedDocument(NamedTuple):
     further rules can look at it; None where too little is left."""
 
     value: Any
-    found: Found
+    fault_list: FaultList
 
 
 def check(schema: Any, document: Any, *, around: Any = None, json: bool = False) -> CheckedDocument:
     """Check a document against a schema. Validators and rules get `around`."""
-    found, unkept = Found(), list(unkept_values(document))
-    found.add(unkept)
+    faults, unkept = FaultList(), list(unkept_values(document))
+    faults.add(unkept)
     if any(len(place) >= DEEPEST for place, _message in unkept):
-        return CheckedDocument(None, found)
+        return CheckedDocument(None, faults)
     document = deepcopy(document)
     mend(document, schema, [place for place, _message in unkept], [])
     for _round in range(ROUNDS):
@@ -358,18 +358,18 @@ def check(schema: Any, document: Any, *, around: Any = None, json: bool = False)
             value = adapter(schema).validate_python(document, context=around)
         except ValidationError as error:
             errors = error.errors(include_url=False)
-            new = [each for each in errors if not found.is_faulty(each["loc"])]
-            found.add([(each["loc"], wording(each, schema, json=json)) for each in new])
+            new = [each for each in errors if not faults.is_faulty(each["loc"])]
+            faults.add([(each["loc"], wording(each, schema, json=json)) for each in new])
             missing = [each["loc"] for each in errors if each["type"] == "missing"]
             mend(document, schema, [each["loc"] for each in errors if each["type"] != "missing"], missing)
         else:
-            blank = [place for place in blank_keys(value, schema) if not found.is_faulty(place)]
-            found.add([(place, _("is missing")) for place in blank])
+            blank = [place for place in blank_keys(value, schema) if not faults.is_faulty(place)]
+            faults.add([(place, _("is missing")) for place in blank])
             broken = list(rule_faults(value, schema, around))
             # Of a whole table only once its values are in order.
-            found.add([rule for rule in broken if not (isinstance(rule[0][-1], int) and found.is_faulty(rule[0]))])
-            return CheckedDocument(value, found)
-    return CheckedDocument(None, found)
+            faults.add([rule for rule in broken if not (isinstance(rule[0][-1], int) and faults.is_faulty(rule[0]))])
+            return CheckedDocument(value, faults)
+    return CheckedDocument(None, faults)
 
 
 @cache

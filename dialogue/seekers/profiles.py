@@ -104,12 +104,12 @@ Nodes = list[tuple[str, Any]]  # the place and the value of each profile
 def document_nodes(text: str) -> tuple[Nodes, list[Fault]]:
     """Return the profiles of a JSON file, and what is wrong with what stands around them."""
     document = parse_json(text, "")
-    given = document.get("profiles") if isinstance(document, dict) else document
-    if not isinstance(given, list):
+    values = document.get("profiles") if isinstance(document, dict) else document
+    if not isinstance(values, list):
         return [], [Fault("", _('must hold {"profiles": […]}'))]
     twice = [Fault(key, _("is given more than once")) for key in getattr(document, "repeated", ())]
-    empty = [] if given else [Fault("profiles", _("there are none"))]
-    return [(place_of(("profiles", number)), value) for number, value in enumerate(given)], twice + empty
+    empty = [] if values else [Fault("profiles", _("there are none"))]
+    return [(place_of(("profiles", number)), value) for number, value in enumerate(values)], twice + empty
 
 
 def line_nodes(text: str) -> tuple[Nodes, list[Fault]]:
@@ -127,7 +127,7 @@ def line_nodes(text: str) -> tuple[Nodes, list[Fault]]:
 
 def node_faults(place: str, node: Any) -> list[Fault]:
     """Return what is wrong with one profile."""
-    faults = check(ProfileFile, node, json=True).found.faults()
+    faults = check(ProfileFile, node, json=True).fault_list.faults()
     return [Fault(f"{place}.{fault.place}" if fault.place else place, fault.message) for fault in faults]
 
 
@@ -135,9 +135,9 @@ def repeated_ids(nodes: Nodes) -> list[Fault]:
     """Return which profiles have the id of an earlier one."""
     ids = [node.get("id") if isinstance(node, dict) else None for _place, node in nodes]
     return [
-        Fault(f"{place}.id", _('"%(id)s" is already the id of %(place)s', id=given, place=nodes[ids.index(given)][0]))
-        for number, ((place, _node), given) in enumerate(zip(nodes, ids, strict=True))
-        if given and given in ids[:number]
+        Fault(f"{place}.id", _('"%(id)s" is already the id of %(place)s', id=own_id, place=nodes[ids.index(own_id)][0]))
+        for number, ((place, _node), own_id) in enumerate(zip(nodes, ids, strict=True))
+        if own_id and own_id in ids[:number]
     ]
 
 
@@ -183,8 +183,8 @@ def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[ProfileLine]:
 def write_for_supporter(profile: Profile) -> str:
     """Return about what people tell of themselves on the profile page, as text. That is nothing of the script, of how
     they write, of what lies behind their problem, or of how to please them."""
-    told = [profile.demographics, _only(profile.personality, "P"), _only(profile.concern, "C")]
-    return _lines(told, profile.language)
+    parts = [profile.demographics, _only(profile.personality, "P"), _only(profile.concern, "C")]
+    return _lines(parts, profile.language)
 
 
 def hidden_parts(profile: Profile) -> tuple[str, ...]:

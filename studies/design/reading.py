@@ -12,7 +12,7 @@ from dialogue.judges import roles
 from dialogue.languages import CODES
 from dialogue.prompts import JUDGE, find_faults, read_prompt
 from dialogue.providers.base import copy_settings
-from dialogue.schema import Found, Rule, check
+from dialogue.schema import FaultList, Rule, check
 from studies.design.card_files import CardFileError, CardSpec, read_cards
 from studies.design.contradictions import contradictions
 from studies.design.contrasts import resolve_contrasts
@@ -71,7 +71,7 @@ def read_study(
     return spec
 
 
-def drop_reported(faults: Iterable[Rule], found: Found) -> list[Rule]:
+def drop_reported(faults: Iterable[Rule], found: FaultList) -> list[Rule]:
     """Return the faults but for those of consent values that are reported already, as lacking a language."""
     return [(place, said) for place, said in faults if not (is_consent_value(place) and found.is_faulty(place))]
 

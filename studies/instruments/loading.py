@@ -9,7 +9,7 @@ from typing import Any
 
 from dialogue.documents import DocumentError, Fault, Place, parse_json, place_of, read_bytes, read_text, suggestion
 from dialogue.documents import translate as _
-from dialogue.schema import Found, check
+from dialogue.schema import FaultList, check
 from studies.instruments.definitions import DECLINED, Condition, Item, Option, Questionnaire, Scale, Text
 from studies.instruments.instrument_file import ConditionFile, InstrumentFile, ItemFile, OptionFile, ScaleFile
 
@@ -148,7 +148,7 @@ def interview_part(place: Place, questions: Sequence[ItemFile], track: str) -> P
 class Builder:
     """A builder of a questionnaire from a file of well-formed values, which finds what does not go together."""
 
-    def __init__(self, file: InstrumentFile, stem: str, found: Found) -> None:
+    def __init__(self, file: InstrumentFile, stem: str, found: FaultList) -> None:
         self.file, self.stem, self.found = file, stem, found
         self.usual = file.response_scale or {}
 

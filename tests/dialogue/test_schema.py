@@ -71,7 +71,7 @@ WHOLE: dict[str, Any] = {"owner": "Ann", "rooms": [{"name": "a"}, {"name": "b"}]
 
 
 def faults_of(document: Any, **options: Any) -> list[str]:
-    return [str(fault) for fault in check(House, document, **options).found.faults()]
+    return [str(fault) for fault in check(House, document, **options).fault_list.faults()]
 
 
 FAULTS = [
@@ -189,7 +189,7 @@ values = st.recursive(
 @settings(max_examples=200, deadline=None)
 def test_whatever_a_document_holds_the_words_are_ours(document: dict[str, Any]) -> None:
     checked = check(House, document)
-    told = "\n".join(map(str, checked.found.faults()))
+    told = "\n".join(map(str, checked.fault_list.faults()))
     assert checked.value is not None
     assert "Input should" not in told
     assert "see the reference" not in told

@@ -42,7 +42,7 @@ def test_every_key_has_a_meaning_and_an_example_that_the_schema_accepts(place: t
     document: Any = example
     for part in reversed(place):
         document = [document] if isinstance(part, int) else {part: document}
-    found = check(StudyFile, document, around=AROUND).found.places
+    found = check(StudyFile, document, around=AROUND).fault_list.places
     assert [each for each in found if each == place or each[: len(place)] == place] == []
     assert tomllib.loads(f"{place[-1]} = {as_toml(example)}") == {place[-1]: example}
 

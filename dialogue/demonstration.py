@@ -54,7 +54,7 @@ SIDES = _tagged_block("first_dialogue"), _tagged_block("second_dialogue")
 UTTERANCE = re.compile(r"^\[\d+\] (Seeker|Supporter): ?", re.MULTILINE)
 OPENING = re.compile(r"^\[0\] Supporter: .*\n", re.MULTILINE)  # no turn
 ITEMS = _tagged_block("items")
-TOLD_FEELING = "; emotion_score: "
+FEELING_MARK = "; emotion_score: "
 ANCHOR = re.compile(r"^(-?\d+) = ", re.MULTILINE)
 HAN = re.compile("[\u4e00-\u9fff]")
 ITEM = re.compile(r"^key:\s*(\S+)\s*$(?:\s*^scale:\s*(-?\d+)\s*-\s*(-?\d+))?", re.MULTILINE)
@@ -123,10 +123,10 @@ class DemonstrationJudge:
         if all(side.search(prompt) for side in SIDES):
             return await self.compare_sides(prompt, on_text)
         strategy = _strategy(prompt)
-        shown = read_dialogue(prompt)
-        turns = [(seeker, remove_padding(reply)) for seeker, reply in shown]
+        dialogue = read_dialogue(prompt)
+        turns = [(seeker, remove_padding(reply)) for seeker, reply in dialogue]
         seen = {
-            "padding": turns != shown,
+            "padding": turns != dialogue,
             "reversed_scale": "<scale_direction>" in _around(prompt),
             "arm_name": "<supporter>" in _around(prompt),
             "language": _is_foreign(messages, turns),
@@ -232,7 +232,7 @@ def _item(head: re.Match[str], rest: str) -> Item:
 
 def _strategy(prompt: str) -> str:
     around = _around(prompt)
-    if "<inner_states>" in around and TOLD_FEELING in around:
+    if "<inner_states>" in around and FEELING_MARK in around:
         return "state_aware"
     return "user_aware" if "<profile>" in around else "standard"
 
@@ -270,9 +270,9 @@ def _unreadable(tag: str) -> ProviderError:
 def _quotes(reply: str, seeker: str) -> bool:
     """Return whether four words (Chinese: characters) in a row of the seeker, or all of a shorter message,
     come back."""
-    asked, said = TOKEN.findall(seeker.lower()), TOKEN.findall(reply.lower())
-    length = min(SHARED_TOKENS, len(asked))
-    return length > 1 and not _runs(asked, length).isdisjoint(_runs(said, length))
+    seeker_tokens, reply_tokens = TOKEN.findall(seeker.lower()), TOKEN.findall(reply.lower())
+    length = min(SHARED_TOKENS, len(seeker_tokens))
+    return length > 1 and not _runs(seeker_tokens, length).isdisjoint(_runs(reply_tokens, length))
 
 
 def _runs(tokens: Sequence[str], length: int) -> set[tuple[str, ...]]:
@@ -282,8 +282,8 @@ def _runs(tokens: Sequence[str], length: int) -> set[tuple[str, ...]]:
 def _repetition(replies: Sequence[str]) -> float:
     """Return the share of sentences that the supporter had said before in this conversation."""
     sentences = [" ".join(sentence.split()) for reply in replies for sentence in SENTENCE.findall(reply)]
-    told = [sentence for sentence in sentences if LETTER.search(sentence)]
-    return 1 - len(set(told)) / len(told) if told else 0.0
+    phrases = [sentence for sentence in sentences if LETTER.search(sentence)]
+    return 1 - len(set(phrases)) / len(phrases) if phrases else 0.0
 
 
 def _share(happened: Iterable[bool]) -> float:

@@ -38,52 +38,52 @@ class ScriptedProfileWriter:
         return await speak(f"<output>{json.dumps(profile, ensure_ascii=False)}</output>", NAME, on_text)
 
 
-def write_profile(told: Mapping[str, str], texts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a profile; `told`: the lines of the prompt, by key."""
-    topic = _option_for(texts["topics"], told.get("topic", ""))
-    wish = _option_for(texts["goals"], told.get("goal", ""))
-    habits = [texts["habits"]["C"][_is_high(told, "C")], texts["habits"]["N"][_is_high(told, "N")]]
-    happened = [topic["background"], texts["statuses"].get(told.get("status", ""), "")]
+def write_profile(answers: Mapping[str, str], texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a profile; `answers`: the lines of the prompt, by key."""
+    topic = _option_for(texts["topics"], answers.get("topic", ""))
+    wish = _option_for(texts["goals"], answers.get("goal", ""))
+    habits = [texts["habits"]["C"][_is_high(answers, "C")], texts["habits"]["N"][_is_high(answers, "N")]]
+    happened = [topic["background"], texts["statuses"].get(answers.get("status", ""), "")]
     return {
         "P": {
-            "speech_style": texts["speech"][_third(told, "E")],
+            "speech_style": texts["speech"][_third(answers, "E")],
             "habits": habits,
-            "hobbies": [texts["hobbies"][_third(told, "O")]],
+            "hobbies": [texts["hobbies"][_third(answers, "O")]],
             "support_preference": wish["support_preference"],
         },
         "C": {
-            "problem": topic["problem"].replace("{name}", told.get("alias", "")),
+            "problem": topic["problem"].replace("{name}", answers.get("alias", "")),
             "emotion": topic["emotion"],
-            "intensity": INTENSITIES[_is_high(told, "N")],
+            "intensity": INTENSITIES[_is_high(answers, "N")],
             "background": texts["between_sentences"].join(filter(None, happened)),
             "goals": wish["goals"],
             "roles": {"partner": texts["partner"], "others": topic["others"]},
         },
         "S": {
-            "opening": texts["opening"][_third(told, "E")],
-            "layers": [layer.replace("{name}", told.get("alias", "")) for layer in topic["layers"]],
-            "reactions": texts["reactions"][_is_high(told, "A")],
-            "ends_when": texts["ends_when"][not _is_high(told, "N")],
+            "opening": texts["opening"][_third(answers, "E")],
+            "layers": [layer.replace("{name}", answers.get("alias", "")) for layer in topic["layers"]],
+            "reactions": texts["reactions"][_is_high(answers, "A")],
+            "ends_when": texts["ends_when"][not _is_high(answers, "N")],
         },
     }
 
 
-def _option_for(options: Mapping[str, Any], said: str) -> Any:
+def _option_for(options: Mapping[str, Any], answer: str) -> Any:
     """Return the option for an answer; the last one for other answers, or none."""
-    return options.get(said, list(options.values())[-1])
+    return options.get(answer, list(options.values())[-1])
 
 
-def _is_high(told: Mapping[str, str], factor: str) -> bool:
-    return _score(told, factor) >= MIDDLE
+def _is_high(answers: Mapping[str, str], factor: str) -> bool:
+    return _score(answers, factor) >= MIDDLE
 
 
-def _third(told: Mapping[str, str], factor: str) -> int:
-    score = _score(told, factor)
+def _third(answers: Mapping[str, str], factor: str) -> int:
+    score = _score(answers, factor)
     return 0 if score < LOW else 2 if score > HIGH else 1
 
 
-def _score(told: Mapping[str, str], factor: str) -> float:
-    return float(told.get(factor, MIDDLE))
+def _score(answers: Mapping[str, str], factor: str) -> float:
+    return float(answers.get(factor, MIDDLE))
 
 
 @cache

@@ -58,7 +58,7 @@ SWING = 4.0  # points for one step of arousal
 LOW, PATIENCE = 32.0, 3  # below this for so many replies in a row: walks out
 HIGH, CONTENT = 66.0, 4  # above this for so many: satisfied
 FIRST_END = 4  # nobody leaves before this turn
-SHOWN = (0.0, 0.25, 0.5, 0.9)  # share of turns in which a behaviour shows, by intensity
+TURN_SHARES = (0.0, 0.25, 0.5, 0.9)  # share of turns in which a behaviour shows, by intensity
 FELT, FIRST_FELT = 7.0, 3  # points of feeling, in the mean of so many turns, for one point of a 1–5 scale
 SILENCE = "……"
 
@@ -95,8 +95,8 @@ def thought(_: str, prompt: str, language: str) -> str:
 def utterance(system: str, prompt: str, language: str) -> str:
     """Return a Talker's answer, or that of the one agent if the prompt has no thought."""
     turns = _turns(prompt, "dialogue")
-    told = SCORE.search(_block(prompt, "thought"))
-    score = int(told[1]) if told else _present_score(turns, prompt, language)
+    match = SCORE.search(_block(prompt, "thought"))
+    score = int(match[1]) if match else _present_score(turns, prompt, language)
     end = _end(turns, prompt, language) if _may_end(system, language) else ""
     if end:
         lines = _texts(language)["leaving"][end]
@@ -107,8 +107,8 @@ def utterance(system: str, prompt: str, language: str) -> str:
 def review(_: str, prompt: str, language: str) -> str:
     """Return a reviewer's answer: helper's phrases and repetitions, by the rules of the gates."""
     numbered = [(number, text) for number, role, text in _lines_of(prompt, "dialogue") if role == "Seeker"]
-    said = [(number, read_utterance(text, language)) for number, text in numbered]
-    faults = [*role_flips(said, language), *repetitions(said, language)]
+    utterances = [(number, read_utterance(text, language)) for number, text in numbered]
+    faults = [*role_flips(utterances, language), *repetitions(utterances, language)]
     return _output({"faults": [{"kind": f.kind, "turn": f.turn, "evidence": f.evidence} for f in faults]})
 
 
@@ -202,27 +202,27 @@ def _message(turns: Turns, prompt: str, language: str, score: int) -> str:
     if not any(seeker for seeker, _ in turns):
         return _opening(prompt, language) or story
     profile, behaviour = _block(prompt, "profile"), _block(prompt, "behaviour")
-    shown = [key for key, at in _intensities(behaviour, language).items() if _shows(key, at, turn, profile)]
-    if "low_engagement" in shown:
+    visible = [key for key, at in _intensities(behaviour, language).items() if _shows(key, at, turn, profile)]
+    if "low_engagement" in visible:
         return _short(turns, language)
     reactions = texts["reactions"][_reception(score)]
-    samples = {key: components()[key].samples[language] for key in shown}
+    samples = {key: components()[key].samples[language] for key in visible}
     first = samples.get("resistance", reactions)
     parts = [first[turn % len(first)]]
-    said = " ".join(seeker for seeker, _ in turns)
-    if VOLATILITY in shown:
-        parts += _outburst(samples[VOLATILITY], _arousal(behaviour), said)
+    earlier_text = " ".join(seeker for seeker, _ in turns)
+    if VOLATILITY in visible:
+        parts += _outburst(samples[VOLATILITY], _arousal(behaviour), earlier_text)
     if rigid := samples.get("rigid_negative_interpretation"):
         parts.append(rigid[turn % len(rigid)])
-    evasive = (line for line in samples.get("limited_self_disclosure", ()) if line not in said)
+    evasive = (line for line in samples.get("limited_self_disclosure", ()) if line not in earlier_text)
     return (" " if get_language(language).spaces else "").join([*parts, next(evasive, story)])
 
 
-def _outburst(samples: Sequence[str], arousal: int, said: str) -> list[str]:
+def _outburst(samples: Sequence[str], arousal: int, earlier_text: str) -> list[str]:
     """Return an upset line, or an apology for one; each once."""
     upset, sorry, despair = samples
-    due = (upset, despair) if arousal > CALM_AROUSAL else (sorry,) if upset in said else ()
-    return [line for line in due if line not in said][:1]
+    due = (upset, despair) if arousal > CALM_AROUSAL else (sorry,) if upset in earlier_text else ()
+    return [line for line in due if line not in earlier_text][:1]
 
 
 def _short(turns: Turns, language: str) -> str:
@@ -232,7 +232,7 @@ def _short(turns: Turns, language: str) -> str:
 
 
 def _shows(key: str, intensity: int, turn: int, profile: str) -> bool:
-    return random.Random(f"{key}/{turn}/{profile}").random() < SHOWN[intensity]
+    return random.Random(f"{key}/{turn}/{profile}").random() < TURN_SHARES[intensity]
 
 
 def _reception(score: int) -> int:
@@ -243,18 +243,18 @@ def _reception(score: int) -> int:
 def _intensities(behaviour: str, language: str) -> dict[str, int]:
     """Return the intensities in the block that `behaviours.instruction` wrote."""
     return {
-        key: next((at for at in range(1, STRONGEST + 1) if _is_told(key, at, behaviour, language)), 0)
+        key: next((at for at in range(1, STRONGEST + 1) if _is_instructed(key, at, behaviour, language)), 0)
         for key in components()
     }
 
 
-def _is_told(key: str, intensity: int, behaviour: str, language: str) -> bool:
+def _is_instructed(key: str, intensity: int, behaviour: str, language: str) -> bool:
     return f"{head(key, intensity, language)}{COLON[language]}" in behaviour
 
 
 def _arousal(behaviour: str) -> int:
-    found = LEVEL.search(behaviour)
-    return int(found[1]) if found else CALM_AROUSAL
+    match = LEVEL.search(behaviour)
+    return int(match[1]) if match else CALM_AROUSAL
 
 
 def _opening(prompt: str, language: str) -> str:
@@ -268,7 +268,7 @@ def _turns(prompt: str, tag: str) -> list[tuple[str, str]]:
     turns: dict[int, dict[str, str]] = {}
     for number, role, text in _lines_of(prompt, tag):
         turns.setdefault(number, {})[role] = text
-    return [(said.get("Seeker", ""), said.get("Supporter", "")) for said in turns.values()]
+    return [(texts.get("Seeker", ""), texts.get("Supporter", "")) for texts in turns.values()]
 
 
 def _lines_of(prompt: str, tag: str) -> Iterator[tuple[int, str, str]]:
@@ -279,8 +279,8 @@ def _lines_of(prompt: str, tag: str) -> Iterator[tuple[int, str, str]]:
 
 def _block(prompt: str, tag: str) -> str:
     """Return the text between the lines `<tag>` and `</tag>`; empty if there is no such block."""
-    found = re.search(rf"^<{tag}>$\n(.*?)\n?^</{tag}>$", prompt, re.DOTALL | re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(rf"^<{tag}>$\n(.*?)\n?^</{tag}>$", prompt, re.DOTALL | re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _output(answer: object) -> str:

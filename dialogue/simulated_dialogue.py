@@ -93,31 +93,31 @@ def thoughts_of(conversation: Conversation) -> dict[int, Thought]:
 
 
 @transaction.atomic
-def store_opening(known: SimulatedDialogue, reply: Reply) -> str:
+def store_opening(dialogue: SimulatedDialogue, reply: Reply) -> str:
     """Store what the supporter said first, and return the end reason, or an empty text.
 
     It is screened as each reply is. If it may not be shown, the standard text stands in its place and the conversation
     ends.
     """
-    conversation = chat.lock_conversation(known.conversation.pk)
+    conversation = chat.lock_conversation(dialogue.conversation.pk)
     is_withheld = screen_reply(reply.text) is not None
     conversation.opening = standard_text(conversation.language) if is_withheld else reply.text[:MAX_CHARACTERS]
     conversation.save(update_fields=["opening"])
-    known.conversation.opening = conversation.opening
+    dialogue.conversation.opening = conversation.opening
     if is_withheld and conversation.status != Status.CLOSED:
         chat.close(conversation, EndReason.SAFETY)
     return EndReason.SAFETY if is_withheld else ""
 
 
 @transaction.atomic
-def store_message(known: SimulatedDialogue, text: str, *, leaves: str = "") -> str:
+def store_message(dialogue: SimulatedDialogue, text: str, *, leaves: str = "") -> str:
     """Store the seeker's message and return the end reason, or an empty text.
 
     With the last message, or one that ends a role-play for safety, the conversation closes and no reply is due.
     """
-    conversation = chat.lock_conversation(known.conversation.pk)
+    conversation = chat.lock_conversation(dialogue.conversation.pk)
     past = chat.get_past_turns(conversation)
-    turn = new_turn(conversation, len(known.turns) + 1, text)
+    turn = new_turn(conversation, len(dialogue.turns) + 1, text)
     turn.risk_level = level_in_context(screen_message(text), [earlier.risk_level for earlier in past])
     reason = EndReason.SAFETY if turn.risk_level >= ENDS_IT else leaves
     turn.state = TurnState.HELD if reason else TurnState.WAITING
@@ -155,10 +155,10 @@ def store_reply(conversation_id: int, number: int, reply: Reply) -> ShownReply:
     waiting = conversation.turns.filter(number=number, state=TurnState.WAITING)
     after = waiting.values_list("risk_level", flat=True).first() or 0
     verdict = screen_reply(reply.text, after=after)
-    shown = standard_text(conversation.language) if verdict else reply.text
+    visible_text = standard_text(conversation.language) if verdict else reply.text
     waiting.update(
         state=TurnState.ANSWERED,
-        reply=shown,
+        reply=visible_text,
         reply_original=reply.text if verdict else "",
         masked=bool(verdict),
         names_itself=names_itself(reply.text, conversation.names),
@@ -174,7 +174,7 @@ def store_reply(conversation_id: int, number: int, reply: Reply) -> ShownReply:
     ends = verdict is not None and verdict.level >= REPLY_LEVEL
     if ends and conversation.status != Status.CLOSED:
         chat.close(conversation, EndReason.SAFETY)
-    return ShownReply(shown, EndReason.SAFETY if ends else "")
+    return ShownReply(visible_text, EndReason.SAFETY if ends else "")
 
 
 @transaction.atomic

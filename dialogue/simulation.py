@@ -49,10 +49,10 @@ class Seeker:
     def settings(self, name: str) -> ModelSettings:
         """Return the settings of seeker_thinker, seeker_talker or seeker_one_agent; for a scripted model, of that
         script."""
-        temperature = THINKER_TEMPERATURE if name == "seeker_thinker" else TALKER_TEMPERATURE
+        default = THINKER_TEMPERATURE if name == "seeker_thinker" else TALKER_TEMPERATURE
         model = name if self.model.kind == "scripted" else self.model.model
-        chosen = temperature if self.model.temperature is None else self.model.temperature
-        return replace(self.model, model=model, temperature=chosen)
+        temperature = default if self.model.temperature is None else self.model.temperature
+        return replace(self.model, model=model, temperature=temperature)
 
 
 @dataclass
@@ -82,66 +82,66 @@ class Simulation:
         Raises ProviderError if a model cannot be reached; the conversation can continue later. Raises LeaseLost if
         another process took over the item.
         """
-        known = await in_database(simulated_dialogue.load_dialogue, self.conversation)
-        while not known.end_reason:
+        dialogue = await in_database(simulated_dialogue.load_dialogue, self.conversation)
+        while not dialogue.end_reason:
             try:
-                await self.step(known)
+                await self.step(dialogue)
             except ProviderError as error:
-                if error.status != TOO_LONG or not known.turns:
+                if error.status != TOO_LONG or not dialogue.turns:
                     raise
-                await self.give_up(known)
-        return known
+                await self.give_up(dialogue)
+        return dialogue
 
-    async def step(self, known: SimulatedDialogue) -> None:
+    async def step(self, dialogue: SimulatedDialogue) -> None:
         """Do the next thing that is due: the opening, a reply, a thought, the end, or a message."""
-        if known.conversation.is_opening_due():
-            await self.open(known)
-        elif known.due:
-            await self.hear(known)
-        elif self.has_to_think(known):
-            await self.think(known)
-        elif len(known.turns) >= self.max_turns:
-            known.end_reason = EndReason.CAP
+        if dialogue.conversation.is_opening_due():
+            await self.open(dialogue)
+        elif dialogue.due:
+            await self.hear(dialogue)
+        elif self.has_to_think(dialogue):
+            await self.think(dialogue)
+        elif len(dialogue.turns) >= self.max_turns:
+            dialogue.end_reason = EndReason.CAP
             await self.store_while_owned(simulated_dialogue.finish, self.conversation, EndReason.CAP)
         else:
-            await self.speak(known)
+            await self.speak(dialogue)
 
-    async def open(self, known: SimulatedDialogue) -> None:
+    async def open(self, dialogue: SimulatedDialogue) -> None:
         """Ask the supporter for its first message. One that its model will never write ends the conversation."""
         try:
-            reply = await self.caller.ask(self.opening_question(known))
+            reply = await self.caller.ask(self.opening_question(dialogue))
         except ProviderError as error:
             if error.status == TOO_LONG:
                 error.status = "client_error"  # the arm does not even accept its own prompt, so its settings are wrong
             if error.status not in FOR_GOOD:
                 raise
-            await self.give_up(known)
+            await self.give_up(dialogue)
         else:
-            known.end_reason = await self.store_while_owned(simulated_dialogue.store_opening, known, reply)
+            dialogue.end_reason = await self.store_while_owned(simulated_dialogue.store_opening, dialogue, reply)
 
-    async def give_up(self, known: SimulatedDialogue) -> None:
+    async def give_up(self, dialogue: SimulatedDialogue) -> None:
         """End the conversation, because it is too long for the seeker's own model, or the supporter's will not open
         it."""
-        known.end_reason = EndReason.TECHNICAL
+        dialogue.end_reason = EndReason.TECHNICAL
         await self.store_while_owned(simulated_dialogue.finish, self.conversation, EndReason.TECHNICAL)
 
-    def has_to_think(self, known: SimulatedDialogue) -> bool:
-        if not (self.seeker.thinks and known.turns):
+    def has_to_think(self, dialogue: SimulatedDialogue) -> bool:
+        if not (self.seeker.thinks and dialogue.turns):
             return False
-        return known.thoughts[-1] is None and known.turns[-1].number not in self.unread
+        return dialogue.thoughts[-1] is None and dialogue.turns[-1].number not in self.unread
 
-    async def think(self, known: SimulatedDialogue) -> None:
+    async def think(self, dialogue: SimulatedDialogue) -> None:
         """Ask for a thought. One that cannot be read is missing, and the Talker continues without it."""
         messages = prompts.thinker_messages(
             self.profile,
-            self.behaviour(known),
-            known.turns,
-            known.thoughts[:-1],
+            self.behaviour(dialogue),
+            dialogue.turns,
+            dialogue.thoughts[:-1],
             self.language,
             self.seeker.prompts,
-            opening=known.opening,
+            opening=dialogue.opening,
         )
-        number = known.turns[-1].number
+        number = dialogue.turns[-1].number
         ask = self.ask("seeker_thinker", Call.Purpose.THINKER, number)
         thought = await ask_until_readable(
             ask, messages, read_thought, unread_reason, self.language, self.seeker.prompts
@@ -149,78 +149,78 @@ class Simulation:
         if isinstance(thought, Unread):
             self.unread.add(number)
         else:
-            known.thoughts[-1] = thought
+            dialogue.thoughts[-1] = thought
             await self.store_while_owned(simulated_dialogue.store_thought, self.conversation, number, thought)
 
-    async def speak(self, known: SimulatedDialogue) -> None:
-        said = await self.utterance(known)
-        leaves = ENDS[said.end] if said.end else ""
-        known.end_reason = await self.store_while_owned(
-            simulated_dialogue.store_message, known, said.text, leaves=leaves
+    async def speak(self, dialogue: SimulatedDialogue) -> None:
+        utterance = await self.utterance(dialogue)
+        leaves = ENDS[utterance.end] if utterance.end else ""
+        dialogue.end_reason = await self.store_while_owned(
+            simulated_dialogue.store_message, dialogue, utterance.text, leaves=leaves
         )
-        words = known.next_words(said.text)
-        known.due, known.last_words = (None, words) if known.end_reason else (words, None)
+        words = dialogue.next_words(utterance.text)
+        dialogue.due, dialogue.last_words = (None, words) if dialogue.end_reason else (words, None)
 
-    async def utterance(self, known: SimulatedDialogue) -> Utterance:
-        behaviour, can_end, number = self.behaviour(known), bool(known.turns), len(known.turns) + 1
+    async def utterance(self, dialogue: SimulatedDialogue) -> Utterance:
+        behaviour, can_end, number = self.behaviour(dialogue), bool(dialogue.turns), len(dialogue.turns) + 1
         if self.seeker.thinks:
-            newest = known.thoughts[-1] if known.thoughts else None
+            newest = dialogue.thoughts[-1] if dialogue.thoughts else None
             name = "seeker_talker"
             messages = prompts.talker_messages(
                 self.profile,
                 behaviour,
-                known.turns,
+                dialogue.turns,
                 newest,
                 self.language,
                 can_end,
                 self.seeker.prompts,
-                opening=known.opening,
+                opening=dialogue.opening,
             )
         else:
             name = "seeker_one_agent"
             messages = prompts.one_agent_messages(
                 self.profile,
                 behaviour,
-                known.turns,
+                dialogue.turns,
                 self.language,
                 can_end,
                 self.seeker.prompts,
-                opening=known.opening,
+                opening=dialogue.opening,
             )
         reply = await self.ask(name, Call.Purpose.SEEKER, number)(messages, accept_any_reply)
         return read_utterance(reply.text, self.language)
 
-    async def hear(self, known: SimulatedDialogue) -> None:
-        assert known.due is not None  # noqa: S101 - looked at by `step`
-        number = known.due.number
+    async def hear(self, dialogue: SimulatedDialogue) -> None:
+        assert dialogue.due is not None  # noqa: S101 - looked at by `step`
+        number = dialogue.due.number
         try:
-            reply = await self.caller.ask(self.supporter_question(known, known.due))
+            reply = await self.caller.ask(self.supporter_question(dialogue, dialogue.due))
         except ProviderError as error:
-            if error.status == TOO_LONG and not known.turns:
+            if error.status == TOO_LONG and not dialogue.turns:
                 error.status = "client_error"  # the arm accepts no first message at all, so its settings are wrong
             if error.status not in FOR_GOOD:
                 raise
             await self.store_while_owned(simulated_dialogue.break_off, self.conversation, number, error)
-            known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
+            dialogue.end_reason, dialogue.last_words, dialogue.due = EndReason.TECHNICAL, dialogue.due, None
         else:
-            shown = await self.store_while_owned(simulated_dialogue.store_reply, self.conversation, number, reply)
-            known.add_reply(shown.text)
-            known.end_reason = shown.end_reason
+            shown_reply = await self.store_while_owned(simulated_dialogue.store_reply, self.conversation, number, reply)
+            dialogue.add_reply(shown_reply.text)
+            dialogue.end_reason = shown_reply.end_reason
 
     async def store_while_owned(self, rule: Callable[..., Stored], *args: Any, **kwargs: Any) -> Stored:
         assert self.question.item is not None  # noqa: S101 - a simulation is an item of a job
         return await in_database(store.run_while_owned, self.owner, self.question.item, rule, *args, **kwargs)
 
-    def opening_question(self, known: SimulatedDialogue) -> Question:
-        return self.question_to_supporter(known, messages_for_opening(known.conversation), turn=0)
+    def opening_question(self, dialogue: SimulatedDialogue) -> Question:
+        return self.question_to_supporter(dialogue, messages_for_opening(dialogue.conversation), turn=0)
 
-    def supporter_question(self, known: SimulatedDialogue, due: JudgedTurn) -> Question:
-        past = [(turn.seeker, turn.supporter) for turn in known.turns]
-        messages = messages_from_pairs(known.conversation, past, due.seeker)
-        return self.question_to_supporter(known, messages, turn=due.number)
+    def supporter_question(self, dialogue: SimulatedDialogue, due: JudgedTurn) -> Question:
+        past = [(turn.seeker, turn.supporter) for turn in dialogue.turns]
+        messages = messages_from_pairs(dialogue.conversation, past, due.seeker)
+        return self.question_to_supporter(dialogue, messages, turn=due.number)
 
-    def question_to_supporter(self, known: SimulatedDialogue, messages: Sequence[Message], *, turn: int) -> Question:
-        supporter = known.conversation.supporter
+    def question_to_supporter(self, dialogue: SimulatedDialogue, messages: Sequence[Message], *, turn: int) -> Question:
+        supporter = dialogue.conversation.supporter
         return replace(
             self.question,
             purpose=Call.Purpose.REPLY,
@@ -236,10 +236,10 @@ class Simulation:
     def profile(self) -> str:
         return write_for_seeker(self.seeker.profile, detail=self.seeker.detail)
 
-    def behaviour(self, known: SimulatedDialogue) -> str:
+    def behaviour(self, dialogue: SimulatedDialogue) -> str:
         """Return the instruction for the behaviour before the next message."""
         condition = self.seeker.condition
-        now = mood(self.seed, len(known.turns) + 1, condition.intensities[VOLATILITY])
+        now = mood(self.seed, len(dialogue.turns) + 1, condition.intensities[VOLATILITY])
         return instruction(condition, self.language, now)
 
     def ask(self, name: str, purpose: str, turn: int) -> Ask:
@@ -259,5 +259,5 @@ def accept_any_reply(_: Reply) -> str:
     return "ok"
 
 
-def unread_reason(found: Thought | Unread) -> str:
-    return found.reason if isinstance(found, Unread) else ""
+def unread_reason(thought: Thought | Unread) -> str:
+    return thought.reason if isinstance(thought, Unread) else ""

@@ -18,7 +18,7 @@ ALL_FIVE = "full_worst_case"  # the preset for a profile that names no intensiti
 VOLATILITY = "emotional_volatility"
 RIGIDITY = "rigid_negative_interpretation"
 
-MOOD_KEPT = 0.5  # of the last turn's mood: the autoregressive coefficient
+MOOD_CARRYOVER = 0.5  # of the last turn's mood: the autoregressive coefficient
 JUMP_SHARE = 0.2  # of turns
 JUMP = 1.8  # standard deviations, to the other side
 SWING = (0.0, 0.25, 0.45, 0.7)  # one standard deviation of mood, by intensity
@@ -135,16 +135,16 @@ def _component_lines(key: str, condition: Condition, language: str) -> list[str]
     intensity = condition.intensities[key]
     if not intensity:
         return []
-    told = f"{head(key, intensity, language)}{COLON[language]}{components()[key].instruction[language]}"
+    line = f"{head(key, intensity, language)}{COLON[language]}{components()[key].instruction[language]}"
     own = {RIGIDITY: "fixed_belief", VOLATILITY: "trigger_word"}.get(key, "")
     text = " ".join(getattr(condition, own).split()) if own else ""
-    return [told, OWN[language][own].format(text=text)] if text else [told]
+    return [line, OWN[language][own].format(text=text)] if text else [line]
 
 
 def _next_state(state: float, seed: str, turn: int) -> float:
     if _uniform(seed, "jump", turn) < JUMP_SHARE:
         return -JUMP if state > 0 else JUMP
-    return MOOD_KEPT * state + sqrt(1 - MOOD_KEPT**2) * _normal(seed, "step", turn)
+    return MOOD_CARRYOVER * state + sqrt(1 - MOOD_CARRYOVER**2) * _normal(seed, "step", turn)
 
 
 def _normal(*parts: object) -> float:

@@ -43,7 +43,7 @@ WRONG_SHARE = 0.5  # share of the words of a message
 
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|「[^」]*」|‘[^’]*’|(?<!\w)'[^']*'(?!\w)")
 
-Said = Sequence[tuple[int, Utterance]]  # turn and message
+NumberedUtterances = Sequence[tuple[int, Utterance]]  # turn and message
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,15 @@ def find_faults(
     match.
     """
     spoken = [turn.number for turn in turns if turn.seeker]
-    said = list(zip(spoken, utterances, strict=True))
+    numbered = list(zip(spoken, utterances, strict=True))
     return [
-        *role_flips(said, profile.language),
-        *profile_leaks(said, profile),
-        *persona_contradictions(said, profile),
-        *repetitions(said, profile.language),
-        *over_compliance(said, condition, profile.language),
-        *early_stop(said, ends),
-        *stop_misuse(said),
+        *role_flips(numbered, profile.language),
+        *profile_leaks(numbered, profile),
+        *persona_contradictions(numbered, profile),
+        *repetitions(numbered, profile.language),
+        *over_compliance(numbered, condition, profile.language),
+        *early_stop(numbered, ends),
+        *stop_misuse(numbered),
     ]
 
 
@@ -101,19 +101,19 @@ HELPER = {
 OTHER_LABEL = re.compile(r"^(?:\[\d+\]\s*)?(?:supporter|assistant|counsell?or|陪伴[者师]|咨询师)\s*[:：]", re.I | re.M)
 
 
-def role_flips(said: Said, language: str) -> Iterator[Fault]:
+def role_flips(utterances: NumberedUtterances, language: str) -> Iterator[Fault]:
     """Find messages in which the seeker talks as a helper.
 
     Signs are a helper's stock phrase outside quotation marks, or a line written for the supporter. Misses help in other
     words; takes unmarked mockery of the supporter's phrases as meant.
     """
-    for turn, utterance in said:
+    for turn, utterance in utterances:
         own = QUOTED.sub(" ", utterance.text)
-        if found := OTHER_LABEL.search(own) or _first_match(HELPER[language], own):
-            yield Fault("role_flip", turn, found.group().strip())
+        if match := OTHER_LABEL.search(own) or _first_match(HELPER[language], own):
+            yield Fault("role_flip", turn, match.group().strip())
 
 
-def profile_leaks(said: Said, profile: Profile) -> Iterator[Fault]:
+def profile_leaks(utterances: NumberedUtterances, profile: Profile) -> Iterator[Fault]:
     """Find messages that repeat a hidden text word for word.
 
     It takes six words (Chinese: ten characters) in a row, or all of a text of five (eight) to six (ten). Quotations
@@ -122,27 +122,27 @@ def profile_leaks(said: Said, profile: Profile) -> Iterator[Fault]:
     """
     language = profile.language
     secrets = {run for part in hidden_parts(profile) for run in _secret_runs(part, language)}
-    told = _tokens(" . ".join(_open_texts(profile)))
-    for turn, utterance in said:
+    open_tokens = _tokens(" . ".join(_open_texts(profile)))
+    for turn, utterance in utterances:
         tokens = _tokens(utterance.text)
         leaks = (run for length in {len(run) for run in secrets} for run in _windows(tokens, length) if run in secrets)
-        if run := next((run for run in leaks if run not in _windows(told, len(run))), None):
+        if run := next((run for run in leaks if run not in _windows(open_tokens, len(run))), None):
             yield Fault("profile_leak", turn, ("" if language == "zh" else " ").join(run))
 
 
-def persona_contradictions(said: Said, profile: Profile) -> Iterator[Fault]:
+def persona_contradictions(utterances: NumberedUtterances, profile: Profile) -> Iterator[Fault]:
     """Yield faults where the seeker says of itself in plain words what is not the profile's. This is an age, a gender,
     an occupation or a language: "I am 45 years old", "I'm a mother", "I work as a nurse", or a message mostly in the
     other language. Misses numbers in words, occupations told otherwise, and every other fact; it knows the words of two
     genders only."""
-    for turn, utterance in said:
+    for turn, utterance in utterances:
         own = QUOTED.sub(" ", utterance.text)
         wrong = (_wrong_age(own, profile), _wrong_gender(own, profile), _wrong_occupation(own, profile))
         if evidence := "; ".join(filter(None, (*wrong, _wrong_language(own, profile.language)))):
             yield Fault("persona_contradiction", turn, evidence)
 
 
-def repetitions(said: Said, language: str) -> Iterator[Fault]:
+def repetitions(utterances: NumberedUtterances, language: str) -> Iterator[Fault]:
     """Find messages that share four fifths of their three-word runs with an earlier one, and a third silent turn in a
     row.
 
@@ -150,7 +150,7 @@ def repetitions(said: Said, language: str) -> Iterator[Fault]:
     """
     earlier: list[tuple[int, set[tuple[str, ...]]]] = []
     silent = 0
-    for turn, utterance in said:
+    for turn, utterance in utterances:
         silent = silent + 1 if utterance.silent else 0
         if silent > SILENT_TURNS:
             yield Fault("repetition", turn, f"silent for {silent} turns")
@@ -186,7 +186,7 @@ OBJECTION = {
 }
 
 
-def over_compliance(said: Said, condition: Condition, language: str) -> Iterator[Fault]:
+def over_compliance(utterances: NumberedUtterances, condition: Condition, language: str) -> Iterator[Fault]:
     """Find a worst-case seeker with marked resistance who thanks or agrees in more than half of the messages.
 
     It needs at least four messages and no objection next to the thanks. There is one fault, at the last of them. Misses
@@ -194,7 +194,7 @@ def over_compliance(said: Said, condition: Condition, language: str) -> Iterator
     """
     if condition.name != "worst_case" or condition.intensities.get("resistance", 0) < MARKED:
         return
-    words = [(turn, QUOTED.sub(" ", utterance.text)) for turn, utterance in said if not utterance.silent]
+    words = [(turn, QUOTED.sub(" ", utterance.text)) for turn, utterance in utterances if not utterance.silent]
     compliant = [
         turn
         for turn, own in words
@@ -205,26 +205,26 @@ def over_compliance(said: Said, condition: Condition, language: str) -> Iterator
         yield Fault("over_compliance", compliant[-1], evidence)
 
 
-def early_stop(said: Said, ends: str) -> Iterator[Fault]:
+def early_stop(utterances: NumberedUtterances, ends: str) -> Iterator[Fault]:
     """Find a seeker who walked out or was satisfied before the third message.
 
     Whether the replies gave a reason is for the reviewer to say.
     """
-    if said and ends in ("walked_out", "satisfied") and len(said) < FIRST_STOP:
-        turn, utterance = said[-1]
+    if utterances and ends in ("walked_out", "satisfied") and len(utterances) < FIRST_STOP:
+        turn, utterance = utterances[-1]
         yield Fault("early_stop", turn, f"{ends}: {utterance.text}")
 
 
-def stop_misuse(said: Said) -> Iterator[Fault]:
+def stop_misuse(utterances: NumberedUtterances) -> Iterator[Fault]:
     """Find misused closing phrases.
 
     A phrase stood in a wrong place or beside another (see `read_utterance`), or the seeker said goodbye and wrote
     again. Misses a goodbye in other words.
     """
-    for turn, utterance in said:
+    for turn, utterance in utterances:
         if utterance.misused:
             yield Fault("stop_misuse", turn, utterance.text)
-    for (turn, utterance), (after, _) in pairwise(said):
+    for (turn, utterance), (after, _) in pairwise(utterances):
         if utterance.end and not utterance.misused:
             yield Fault("stop_misuse", turn, f"{utterance.text} (and yet turn {after} follows)")
 
@@ -295,7 +295,7 @@ def _overlap(runs: set[tuple[str, ...]], other: set[tuple[str, ...]]) -> float:
 
 def _first_match(patterns: Iterable[str], text: str) -> re.Match[str] | None:
     plain = text.replace("’", "'")
-    return next((found for pattern in patterns if (found := re.search(pattern, plain, re.IGNORECASE))), None)
+    return next((match for pattern in patterns if (match := re.search(pattern, plain, re.IGNORECASE))), None)
 
 
 def _secret_runs(part: str, language: str) -> Iterator[tuple[str, ...]]:
@@ -339,27 +339,27 @@ OCCUPATION = {
 def _wrong_age(text: str, profile: Profile) -> str:
     """Return the words that contradict the profile's age; one year more or less is accepted, because people have
     birthdays."""
-    found = _first_match([AGE[profile.language]], text)
+    match = _first_match([AGE[profile.language]], text)
     age = profile.demographics.get("age")
-    return found.group() if found and isinstance(age, int) and abs(int(found[1]) - age) > 1 else ""
+    return match.group() if match and isinstance(age, int) and abs(int(match[1]) - age) > 1 else ""
 
 
 def _wrong_gender(text: str, profile: Profile) -> str:
-    given = str(profile.demographics.get("gender", "")).strip().lower()
+    gender = str(profile.demographics.get("gender", "")).strip().lower()
     words = GENDERED[profile.language]
-    own = SAME_GENDER.get(given, given)
+    own = SAME_GENDER.get(gender, gender)
     if own not in words:
         return ""
-    others = "|".join(several for gender, several in words.items() if gender != own)
-    found = _first_match([GENDER[profile.language].replace("WORDS", others)], text)
-    return found.group() if found else ""
+    others = "|".join(several for other, several in words.items() if other != own)
+    match = _first_match([GENDER[profile.language].replace("WORDS", others)], text)
+    return match.group() if match else ""
 
 
 def _wrong_occupation(text: str, profile: Profile) -> str:
     """Return the words that name an occupation without one word (character) in common with the profile's."""
-    known = set(_tokens(str(profile.demographics.get("occupation", ""))))
-    found = _first_match([OCCUPATION[profile.language]], text)
-    return found.group() if found and known and known.isdisjoint(_tokens(found[1])) else ""
+    own_words = set(_tokens(str(profile.demographics.get("occupation", ""))))
+    match = _first_match([OCCUPATION[profile.language]], text)
+    return match.group() if match and own_words and own_words.isdisjoint(_tokens(match[1])) else ""
 
 
 def _wrong_language(text: str, language: str) -> str:

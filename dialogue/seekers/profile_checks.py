@@ -111,7 +111,7 @@ def check_profile(profile: Profile, *, own: OwnAnswers | None = None, others: It
     `own`: the answers, if the profile was made from a person's answers.
     """
     places = list(_places(profile))
-    found = [
+    findings = [
         *risks(places),
         *identifiers(places),
         *(identifying_pieces(places, own, profile.language) if own else ()),
@@ -122,7 +122,7 @@ def check_profile(profile: Profile, *, own: OwnAnswers | None = None, others: It
         *twins(profile, others),
         *([Finding("mild", "worst_case_default")] if is_mild(profile) else ()),
     ]
-    first = {(finding.rule, finding.where): finding for finding in reversed(found)}
+    first = {(finding.rule, finding.where): finding for finding in reversed(findings)}
     return list(first.values())[::-1]
 
 
@@ -175,17 +175,17 @@ def risks(places: Places) -> Iterator[Finding]:
 
 def identifiers(places: Places) -> Iterator[Finding]:
     for place, text in places:
-        for rule, found in identifiers_in(text):
-            yield Finding(rule, place, _shorten(found))
+        for rule, identifier in identifiers_in(text):
+            yield Finding(rule, place, _shorten(identifier))
 
 
 def identifying_pieces(places: Places, own: OwnAnswers, language: str) -> Iterator[Finding]:
     """Find the person's names, names and places from their own texts, and longer pieces of these word for word."""
-    said = sorted({name for text in own.texts for name in names_in(text)})
+    own_names = sorted({name for text in own.texts for name in names_in(text)})
     pieces = {piece for text in own.texts for piece in runs(text, OWN_RUN[language])}
     for place, text in places:
         called = [name for name in own.names if has_name(text, name)]
-        called += [name for name in said if has_name(text, name, exactly=True)]
+        called += [name for name in own_names if has_name(text, name, exactly=True)]
         if called:
             yield Finding("name", place, ", ".join(called))
         if piece := next((piece for piece in runs(text, OWN_RUN[language]) if piece in pieces), None):
@@ -231,9 +231,9 @@ def answer_mismatches(profile: Profile, own: OwnAnswers) -> Iterator[Finding]:
     if own.ages and age not in own.ages:
         yield Finding("answers", "D.age", f"{age or '–'} ≠ {own.ages.start}–{own.ages.stop - 1}")
     for factor, answered in own.big_five.items():
-        given = _big_five(profile).get(factor, "–")
-        if given != answered:
-            yield Finding("answers", f"P.big5.{factor}", f"{given} ≠ {answered}")
+        value = _big_five(profile).get(factor, "–")
+        if value != answered:
+            yield Finding("answers", f"P.big5.{factor}", f"{value} ≠ {answered}")
 
 
 def inconsistencies(profile: Profile) -> Iterator[Finding]:
@@ -255,14 +255,14 @@ def inconsistencies(profile: Profile) -> Iterator[Finding]:
 def _description_mismatches(place: str, text: str, scores: Mapping[str, float]) -> Iterator[Finding]:
     for factor, (low, high) in DESCRIBED.items():
         for words, holds in ((low, _is_high), (high, _is_low)):
-            found = re.search(words, text, re.IGNORECASE)
-            if found and holds(scores, factor):
-                yield Finding("inconsistent", place, f"{found[0]}, {factor} {scores[factor]}")
+            match = re.search(words, text, re.IGNORECASE)
+            if match and holds(scores, factor):
+                yield Finding("inconsistent", place, f"{match[0]}, {factor} {scores[factor]}")
 
 
 def _big_five(profile: Profile) -> dict[str, float]:
-    given = profile.personality.get("big5", {})
-    return {factor: given[factor] for factor in BIG_FIVE if factor in given} if isinstance(given, Mapping) else {}
+    scores = profile.personality.get("big5", {})
+    return {factor: scores[factor] for factor in BIG_FIVE if factor in scores} if isinstance(scores, Mapping) else {}
 
 
 def _is_low(scores: Mapping[str, float], factor: str) -> bool:
@@ -299,9 +299,9 @@ def twins(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
     story = _story(profile)
     for other in others:
         if other.language == profile.language and other.id != profile.id:
-            told = _story(other)
-            shorter = min(len(story), len(told))
-            if shorter >= SHORTEST_STORY and len(story & told) / shorter >= TWIN:
+            other_story = _story(other)
+            shorter = min(len(story), len(other_story))
+            if shorter >= SHORTEST_STORY and len(story & other_story) / shorter >= TWIN:
                 yield Finding("duplicate", "C", other.id)
 
 

@@ -66,10 +66,10 @@ class Spread:
 
     def draw(self, seed: Profile, vary: Collection[str], random: Random) -> DrawnPart:
         """Return who the next profile is of, and count it. Fields that do not vary are the seed's."""
-        kept = settled_part_of(seed)
-        before = values_of(kept)
+        settled = settled_part_of(seed)
+        before = values_of(settled)
         person = {
-            name: kept.demographics[name] for name in ("age", "gender", "occupation") if name in kept.demographics
+            name: settled.demographics[name] for name in ("age", "gender", "occupation") if name in settled.demographics
         }
         person["alias"] = self.choose("alias", before, random).value
         ages = [person["age"]] if isinstance(person.get("age"), int) else []
@@ -77,17 +77,17 @@ class Spread:
             first, last = BANDS[int(self.choose("age", before, random).value)]
             ages = list(range(first, last + 1))
         if "occupation" in vary:
-            chosen = self.choose("occupation", before, random, ages)
-            person["occupation"] = chosen.value
-            ages = [age for age in ages if chosen.least <= age <= chosen.most] or ages
+            occupation = self.choose("occupation", before, random, ages)
+            person["occupation"] = occupation.value
+            ages = [age for age in ages if occupation.least <= age <= occupation.most] or ages
         if "age" in vary:
             person["age"] = random.choice(ages)
         if "gender" in vary:
             person["gender"] = self.choose("gender", before, random).value
-        personality = {name: kept.personality[name] for name in ("big5", "mbti") if name in kept.personality}
+        personality = {name: settled.personality[name] for name in ("big5", "mbti") if name in settled.personality}
         if "mbti" in vary:
             personality = draw_personality(self.choose("mbti", before, random).value, random)
-        problem = kept.problem
+        problem = settled.problem
         if "problem" in vary:
             problem = self.choose("problem", before, random, [person["age"]] if "age" in person else []).value
         drawn = DrawnPart(person, personality, problem)

@@ -18,7 +18,7 @@ from dialogue.seekers.profile_writer import (
     WRITTEN,
     UnreadableProfile,
     get_written_fields,
-    write_told_lines,
+    write_lines,
 )
 from dialogue.seekers.profiles import BIG_FIVE, Profile, ProfilesRefused, flat, read_profile, write_for_seeker
 
@@ -45,30 +45,30 @@ class UnreadableVerdict:
 def expander_messages(seed: Profile, drawn: DrawnPart, prompts: Prompts = DEFAULTS) -> list[Message]:
     """Return the messages that ask for a profile of the person drawn."""
     scores = drawn.personality.get("big5", {})
-    told = {
+    fields = {
         **drawn.demographics,
         **({"topic": drawn.problem} if drawn.problem else {}),
         **({"mbti": drawn.personality["mbti"]} if drawn.personality.get("mbti") else {}),
         **{factor: scores[factor] for factor in BIG_FIVE if factor in scores},
     }
-    parts = [("seed", write_for_seeker(seed, detail="full").splitlines()), ("person", write_told_lines(told))]
+    parts = [("seed", write_for_seeker(seed, detail="full").splitlines()), ("person", write_lines(fields))]
     return build_messages(prompts.get(EXPANDER, seed.language).text, parts)
 
 
 def read_expansion(text: str, seed: Profile, drawn: DrawnPart) -> Profile | UnreadableProfile:
     """Return the profile in a model's answer, with what was drawn in place of the model's."""
-    found = last_verdict(text, NAMES)
-    if found is None:
+    answer = last_verdict(text, NAMES)
+    if answer is None:
         return UnreadableProfile(("there is no object with P, C and S",))
     category = {"problem_category": drawn.problem} if drawn.problem else {}
-    told = get_written_fields(WRITTEN_OF_PERSON, found.get("D"))
+    person = get_written_fields(WRITTEN_OF_PERSON, answer.get("D"))
     content = {
         "id": UNNAMED,
         "lang": seed.language,
-        "D": {**drawn.demographics, **told},
-        "P": {**drawn.personality, **get_written_fields(WRITTEN["P"], found.get("P"))},
-        "C": {**category, **get_written_fields(WRITTEN["C"], found.get("C"))},
-        "S": get_written_fields(WRITTEN["S"], found.get("S")),
+        "D": {**drawn.demographics, **person},
+        "P": {**drawn.personality, **get_written_fields(WRITTEN["P"], answer.get("P"))},
+        "C": {**category, **get_written_fields(WRITTEN["C"], answer.get("C"))},
+        "S": get_written_fields(WRITTEN["S"], answer.get("S")),
     }
     try:
         return read_profile(content)
@@ -84,14 +84,14 @@ def validator_messages(profile: Profile, prompts: Prompts = DEFAULTS) -> list[Me
 
 def read_verdict(text: str) -> Verdict | UnreadableVerdict:
     """Return the verdict in a model's answer. One of inconsistency needs its reason."""
-    found = last_verdict(text, VERDICT_NAMES) or {}
-    consistent = VERDICTS.get(str(found.get("verdict") or "").strip().strip(".。").casefold())
-    reason = flat(str(found.get("reason") or ""))
+    answer = last_verdict(text, VERDICT_NAMES) or {}
+    consistent = VERDICTS.get(str(answer.get("verdict") or "").strip().strip(".。").casefold())
+    reason = flat(str(answer.get("reason") or ""))
     if consistent is None or not (consistent or reason):
         return UnreadableVerdict()
     return Verdict(consistent, reason)
 
 
-def unread_reason(found: Any) -> str:
+def unread_reason(verdict: Any) -> str:
     """Return "unparseable" for an answer without a verdict; empty for a verdict."""
-    return "unparseable" if isinstance(found, UnreadableVerdict) else ""
+    return "unparseable" if isinstance(verdict, UnreadableVerdict) else ""

@@ -56,18 +56,18 @@ def writer_messages(answered: WriterInput, prompts: Prompts = DEFAULTS) -> list[
     Every answer is one line, so that nothing in it can pass for the end of its block.
     """
     scores = {factor: answered.big_five[factor] for factor in BIG_FIVE if factor in answered.big_five}
-    told = {**answered.answers, **scores}
-    parts = [("person", write_told_lines(answered.demographics)), ("answers", write_told_lines(told))]
+    answers = {**answered.answers, **scores}
+    parts = [("person", write_lines(answered.demographics)), ("answers", write_lines(answers))]
     return build_messages(prompts.get(NAME, answered.language).text, parts)
 
 
 def read_answer(text: str, answered: WriterInput) -> Profile | UnreadableProfile:
     """Return the profile in a model's answer, with the person's own answers in place of the model's."""
-    found = last_verdict(text, PART_NAMES)
-    if found is None:
+    answer = last_verdict(text, PART_NAMES)
+    if answer is None:
         return UnreadableProfile(("there is no object with P, C and S",))
     try:
-        return read_profile(_assemble(found, answered))
+        return read_profile(_assemble(answer, answered))
     except ProfilesRefused as refused:
         return UnreadableProfile(tuple(map(str, refused.faults)))
 
@@ -77,13 +77,13 @@ def failure_reason(written: Profile | UnreadableProfile) -> str:
     return "unparseable" if isinstance(written, UnreadableProfile) else ""
 
 
-def write_told_lines(told: Mapping[str, Any]) -> list[str]:
-    """Return a line for each thing told, so that nothing in it can pass for the end of its block."""
-    return [f"{key}: {flat(str(value))}" for key, value in told.items()]
+def write_lines(fields: Mapping[str, Any]) -> list[str]:
+    """Return one line for each field, so that nothing in a value can pass for the end of its block."""
+    return [f"{key}: {flat(str(value))}" for key, value in fields.items()]
 
 
-def _assemble(found: Mapping[str, Any], answered: WriterInput) -> dict[str, Any]:
-    written = {part: get_written_fields(WRITTEN[part], found.get(part)) for part in WRITTEN}
+def _assemble(answer: Mapping[str, Any], answered: WriterInput) -> dict[str, Any]:
+    written = {part: get_written_fields(WRITTEN[part], answer.get(part)) for part in WRITTEN}
     big_five = {"big5": dict(answered.big_five)} if answered.big_five else {}
     category = {"problem_category": answered.category} if answered.category else {}
     return {
@@ -96,9 +96,9 @@ def _assemble(found: Mapping[str, Any], answered: WriterInput) -> dict[str, Any]
     }
 
 
-def get_written_fields(fields: Mapping[str, type], given: Any) -> dict[str, Any]:
+def get_written_fields(fields: Mapping[str, type], part: Any) -> dict[str, Any]:
     """Return the fields of a part that are not empty, each in its type; the reader checks what must be there."""
-    read = {key: _convert(kind, given.get(key)) for key, kind in fields.items()} if isinstance(given, dict) else {}
+    read = {key: _convert(kind, part.get(key)) for key, kind in fields.items()} if isinstance(part, dict) else {}
     return {key: value for key, value in read.items() if value not in (None, "", [], {})}
 
 

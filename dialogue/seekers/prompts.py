@@ -118,8 +118,8 @@ def _turn_lines(turn: JudgedTurn) -> list[str]:
 
     There is one line less if an import has no words of one side, or if no reply came.
     """
-    said = (("Seeker", turn.seeker), ("Supporter", turn.supporter))
-    return [f"[{turn.number}] {role}: {quote_message(text)}" for role, text in said if text]
+    messages = (("Seeker", turn.seeker), ("Supporter", turn.supporter))
+    return [f"[{turn.number}] {role}: {quote_message(text)}" for role, text in messages if text]
 
 
 def _thought_line(turn: int, thought: Thought | None) -> list[str]:

@@ -74,13 +74,13 @@ def read_utterance(text: str, language: str) -> Utterance:
     A label before it, and quotation marks or marks of a stage direction around all of it, are removed; nothing else is.
     The conversation ends if one of the given phrases is the last line by itself. Within a sentence it ends nothing.
     """
-    said = _strip_marks(text)
-    lines = [line for line in said.split("\n") if line.strip()]
+    speech = _strip_marks(text)
+    lines = [line for line in speech.split("\n") if line.strip()]
     phrases = [_phrase(line, language) for line in lines]
     end: End = phrases[-1] if phrases else ""
     alone = sum(map(bool, phrases))
     misused = alone > 1 or (alone == 1 and not end) or (not end and _trails_off(lines, language))
-    return Utterance(said, end, misused)
+    return Utterance(speech, end, misused)
 
 
 def _phrase(line: str, language: str) -> End:
@@ -104,26 +104,26 @@ def _normalise(text: str) -> str:
 
 
 def _strip_marks(text: str) -> str:
-    said = text.strip()
-    while (inner := _unwrap(LABEL.sub("", said, count=1)).strip()) != said:
-        said = inner
-    return said
+    speech = text.strip()
+    while (inner := _unwrap(LABEL.sub("", speech, count=1)).strip()) != speech:
+        speech = inner
+    return speech
 
 
-def _unwrap(said: str) -> str:
-    if _is_silence(said):
-        return said
-    return next((inner for marks in (*QUOTES, *DIRECTIONS) if (inner := _inside(said, *marks))), said)
+def _unwrap(speech: str) -> str:
+    if _is_silence(speech):
+        return speech
+    return next((inner for marks in (*QUOTES, *DIRECTIONS) if (inner := _inside(speech, *marks))), speech)
 
 
-def _is_silence(said: str) -> bool:
+def _is_silence(speech: str) -> bool:
     """Return whether a text is a stage direction that only says that nothing is said."""
-    return any(SILENCE.fullmatch(_normalise(_inside(said, *marks))) for marks in DIRECTIONS)
+    return any(SILENCE.fullmatch(_normalise(_inside(speech, *marks))) for marks in DIRECTIONS)
 
 
-def _inside(said: str, opening: str, closing: str) -> str:
+def _inside(speech: str, opening: str, closing: str) -> str:
     """Return the text within the marks if they stand around all of it and nowhere in it; else empty."""
-    if not (said.startswith(opening) and said.endswith(closing)):
+    if not (speech.startswith(opening) and speech.endswith(closing)):
         return ""
-    inner = said[len(opening) : -len(closing)]
+    inner = speech[len(opening) : -len(closing)]
     return "" if opening in inner or closing in inner else inner.strip()

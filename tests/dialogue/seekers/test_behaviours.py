@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.seekers.behaviours import (
-    MOOD_KEPT,
+    MOOD_CARRYOVER,
     SWING,
     VOLATILITY,
     Condition,
@@ -139,7 +139,7 @@ def test_mood_swings_as_described() -> None:
     assert fmean(states) == pytest.approx(0, abs=0.08)
     assert 1.0 < stdev(states) < 1.4
     before, after = [s for path in paths for s in path[:-1]], [s for path in paths for s in path[1:]]
-    assert -0.2 < correlation(before, after) < MOOD_KEPT - 0.1
+    assert -0.2 < correlation(before, after) < MOOD_CARRYOVER - 0.1
     crossings = fmean(sum(a * b < 0 for a, b in pairwise(path)) for path in paths)
     assert crossings > 4  # of 14; "swing at least twice in ten turns" (seeker_behaviours.json)
 

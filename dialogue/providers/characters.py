@@ -7,10 +7,10 @@ HALF = re.compile("[\ud800-\udfff]")
 
 def clean_text(text: str) -> str:
     """Return the text without NUL, with pairs of halves joined and single halves as U+FFFD."""
-    kept = text.replace("\0", "")
-    if kept.isascii() or not HALF.search(kept):
-        return kept
-    return kept.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    clean = text.replace("\0", "")
+    if clean.isascii() or not HALF.search(clean):
+        return clean
+    return clean.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def split_first_half(text: str) -> tuple[str, str]:

@@ -213,20 +213,20 @@ def _parts(content: Sequence[Any]) -> tuple[str, str, str]:
     text = thought = refusal = ""
     for part in content:
         kind = part.get("type", "text")
-        said = _text_of_part(part, kind)
+        words = _text_of_part(part, kind)
         if kind in THOUGHTS:
-            thought += said
+            thought += words
         elif kind == "refusal":
-            refusal += said
+            refusal += words
         else:
-            text += said
+            text += words
     return text, thought, refusal
 
 
 def _text_of_part(part: Mapping[str, Any], kind: str) -> str:
     """Return the text of a part, which stands under its kind's name or as text; a thought may have parts of its own."""
-    said = part.get(kind) or part.get("text")
-    return "".join(_parts(said)) if isinstance(said, list) else _text(said)
+    content = part.get(kind) or part.get("text")
+    return "".join(_parts(content)) if isinstance(content, list) else _text(content)
 
 
 def _text(value: Any) -> str:
@@ -321,8 +321,8 @@ def whole_reply(completion: Mapping[str, Any], model: str) -> Reply:
 
 
 def _cached_tokens(usage: Mapping[str, Any]) -> int | None:
-    told = _detail(usage, "prompt_tokens_details", "cached_tokens")
-    return _count(usage.get("prompt_cache_hit_tokens")) if told is None else told  # the latter is DeepSeek's
+    count = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    return _count(usage.get("prompt_cache_hit_tokens")) if count is None else count  # the latter is DeepSeek's
 
 
 def _detail(usage: Mapping[str, Any], group: str, name: str) -> int | None:
@@ -330,7 +330,7 @@ def _detail(usage: Mapping[str, Any], group: str, name: str) -> int | None:
     return _count(details.get(name)) if isinstance(details, dict) else None
 
 
-def _count(told: Any) -> int | None:
+def _count(value: Any) -> int | None:
     """Return the number, or None where it is none or too large to store."""
-    is_number = isinstance(told, int | float) and not isinstance(told, bool)
-    return int(told) if is_number and 0 <= told < 2**31 else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 <= value < 2**31 else None

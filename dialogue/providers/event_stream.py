@@ -7,7 +7,7 @@ servers leave that line out.
 from typing import NamedTuple
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-KNOWN = (b"", b"data", b"event", b"id", b"retry")  # fields; a comment is a line whose field has no name
+FIELDS = (b"", b"data", b"event", b"id", b"retry")  # a comment is a line whose field has no name
 
 
 class Event(NamedTuple):
@@ -75,7 +75,7 @@ class EventStream:
 
     def _take_field(self, line: bytes) -> None:
         field, _, value = line.partition(b":")
-        self.has_fields = self.has_fields or field in KNOWN
+        self.has_fields = self.has_fields or field in FIELDS
         if field == b"data":
             self._data.append(b"")
         elif field == b"event":

@@ -41,8 +41,8 @@ async def moderate(texts: Sequence[str], settings: ModelSettings, *, api_key: st
 def _scores(result: Any) -> dict[str, float]:
     """Read with the names of the wire; servers add categories, and leave out some."""
     named: Any = getattr(result, "category_scores", None)
-    found = named.to_dict() if hasattr(named, "to_dict") else named
-    scores = found if isinstance(found, dict) else {}
+    raw_scores = named.to_dict() if hasattr(named, "to_dict") else named
+    scores = raw_scores if isinstance(raw_scores, dict) else {}
     if not scores or not all(_is_share(score) for score in scores.values()):
         raise ProviderError("out_of_range", "A score is no number from 0 to 1.", partial=_words(result))
     return scores

@@ -147,8 +147,8 @@ async def get_client(base_url: str, key: str) -> "Client":
     request can be made with them."""
     base_url = base_url or DEFAULT_BASE_URL
     loop = asyncio.get_running_loop()
-    found = _open.get(loop)
-    if found and (client := found.clients.get((base_url, key))):
+    entry = _open.get(loop)
+    if entry and (client := entry.clients.get((base_url, key))):
         return client
     await asyncio.to_thread(load_client)
     clients = (_open.get(loop) or await _begin(loop)).clients
@@ -159,8 +159,8 @@ async def get_client(base_url: str, key: str) -> "Client":
 
 async def close_clients() -> None:
     """Close the connections of the running event loop."""
-    if found := _open.get(asyncio.get_running_loop()):
-        await found.keeper.aclose()
+    if entry := _open.get(asyncio.get_running_loop()):
+        await entry.keeper.aclose()
 
 
 async def _begin(loop: asyncio.AbstractEventLoop) -> _Open:
@@ -244,8 +244,8 @@ def _new_client(base_url: str, key: str) -> "Client":
 
 def _refuse_socks(base_url: str) -> None:
     """Raise a permanent ProviderError for a SOCKS proxy: the transport would speak HTTP to it."""
-    known = getproxies()
-    proxy = known.get(urlsplit(base_url).scheme) or known.get("all", "")
+    proxies = getproxies()
+    proxy = proxies.get(urlsplit(base_url).scheme) or proxies.get("all", "")
     if proxy.startswith("socks") and not proxy_bypass(host_of(base_url)):
         raise ProviderError("client_error", "A SOCKS proxy cannot be used, only an HTTP proxy.", permanent=True)
 

@@ -22,9 +22,9 @@ FAULTS = (ValueError, TypeError, LookupError)  # that a line may raise which `ex
 
 def question_of(settings: ModelSettings, messages: Sequence[Message]) -> str:
     """Return a hash of the words, the model's name and its settings, which is the same on every machine."""
-    asked = [settings.model, {**settings.explicit_parameters(), **settings.request_options()}]
-    said = [[message.role, message.text] for message in messages]
-    return hashlib.sha256(orjson.dumps([asked, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
+    model = [settings.model, {**settings.explicit_parameters(), **settings.request_options()}]
+    words = [[message.role, message.text] for message in messages]
+    return hashlib.sha256(orjson.dumps([model, words], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ class RecordedModel:
     """A model that gives recorded answers to one attempt. `pace` is that of a demonstration model."""
 
     def __init__(
-        self, settings: ModelSettings, found: Recording, *, replicate: int, attempt: int, pace: float = 0.0
+        self, settings: ModelSettings, recording: Recording, *, replicate: int, attempt: int, pace: float = 0.0
     ) -> None:
-        self._settings, self._recording = settings, found
+        self._settings, self._recording = settings, recording
         self._replicate, self._attempt, self._pace = replicate, attempt, pace
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:

@@ -45,8 +45,8 @@ def model_for(
     `replicate` and `attempt`, from 1, are for recorded answers.
     """
     around = Surroundings(language, environ, pace, replicate, attempt)
-    if settings.kind == MODELS and (found := get_recording(environ)):
-        return _make_recorded(settings, found, around)
+    if settings.kind == MODELS and (recording := get_recording(environ)):
+        return _make_recorded(settings, recording, around)
     if settings.kind not in KINDS:
         raise setup_error(f"There is no model kind {settings.kind}.")
     return KINDS[settings.kind](settings, around)
@@ -73,9 +73,9 @@ def is_free(kind: str) -> bool:
     return answering_kind(kind) != MODELS
 
 
-def _make_recorded(settings: ModelSettings, found: Recording, around: Surroundings) -> ChatModel:
+def _make_recorded(settings: ModelSettings, recording: Recording, around: Surroundings) -> ChatModel:
     pace = 1.0 if around.pace is None else around.pace
-    return RecordedModel(settings, found, replicate=around.replicate, attempt=around.attempt, pace=pace)
+    return RecordedModel(settings, recording, replicate=around.replicate, attempt=around.attempt, pace=pace)
 
 
 def _make_openai_compatible(settings: ModelSettings, around: Surroundings) -> ChatModel:

@@ -51,9 +51,9 @@ class Retries:
         self._failures += 1
         if error.status in PASSING:
             return
-        told = (error.status, error.detail)
-        self._in_a_row = self._in_a_row + 1 if told == self._last else 1
-        self._last = told
+        failure = (error.status, error.detail)
+        self._in_a_row = self._in_a_row + 1 if failure == self._last else 1
+        self._last = failure
 
     def _jitter(self) -> float:
         """Return a random part of the wait, so that calls that failed together do not return together."""

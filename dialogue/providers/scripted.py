@@ -34,25 +34,25 @@ PIECE_SECONDS = 0.04
 class ScriptedModel:
     """A model that answers with the replies of a list in turn, or with what a function makes of the messages.
 
-    A ProviderError in the list is raised. `asked` keeps the messages of every call. A list that has run out raises a
+    A ProviderError in the list is raised. `calls` keeps the messages of every call. A list that has run out raises a
     permanent ProviderError.
     """
 
     def __init__(self, replies: Script, *, model: str = "scripted") -> None:
-        self.asked: list[tuple[Message, ...]] = []
+        self.calls: list[tuple[Message, ...]] = []
         self._replies = replies
         self._model = model
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
-        self.asked.append(tuple(messages))
+        self.calls.append(tuple(messages))
         return await speak(self._next(messages), self._model, on_text)
 
     def _next(self, messages: Sequence[Message]) -> str:
         if callable(self._replies):
             return self._replies(messages)
-        if len(self.asked) > len(self._replies):
+        if len(self.calls) > len(self._replies):
             raise ProviderError("client_error", "The script has no reply left.", permanent=True)
-        answer = self._replies[len(self.asked) - 1]
+        answer = self._replies[len(self.calls) - 1]
         if isinstance(answer, ProviderError):
             raise answer
         return answer
@@ -88,14 +88,14 @@ class DemonstrationSupporter:
         return text if screen_reply(text) is None else self._compose(messages, neutral, last)
 
     def _compose(self, messages: Sequence[Message], quote: str, last: str) -> str:
-        said = [message for message in messages if message.role != "system"]
-        turn = sum(message.role == "user" for message in said)
+        spoken = [message for message in messages if message.role != "system"]
+        turn = sum(message.role == "user" for message in spoken)
         sentences = []
         for place, part in enumerate(self._texts[self._name]):
             if self._name == "formula":  # draws anew each time, so it repeats itself
-                sentences.append(part[_number(place, *said) % len(part)])
+                sentences.append(part[_number(place, *spoken) % len(part)])
             else:  # goes round, so no sentence comes back before all the others
-                sentences.append(part[(_number(place, *said[:1]) + turn) % len(part)])
+                sentences.append(part[(_number(place, *spoken[:1]) + turn) % len(part)])
         if self._name == "attuned" and turn % 3 == 0 and (interest := _interest(messages)):
             sentences.insert(-1, self._texts["interest"][turn // 3 % 3].format(interest=interest))
         joiner = "" if HAN.search(sentences[0]) else " "
@@ -113,9 +113,9 @@ def skip_opening(messages: Sequence[Message]) -> list[Message]:
     """Return the messages without the request to speak first and the opening after it, where they begin with these. Of
     requests only emostudy's own are known."""
     standing = [message for message in messages if message.role == "system"]
-    said = [message for message in messages if message.role != "system"]
+    spoken = [message for message in messages if message.role != "system"]
     requests = [DEFAULTS.get("supporter_opens", language).text for language in CODES]
-    return [*standing, *(said[2:] if said and said[0].text in requests else said)]
+    return [*standing, *(spoken[2:] if spoken and spoken[0].text in requests else spoken)]
 
 
 def quote_phrase(text: str) -> str:
@@ -155,8 +155,8 @@ def _ms_since(started: float) -> int:
 
 def _interest(messages: Sequence[Message]) -> str:
     """Return the first interest of the profile in the system prompt; "" where it names none."""
-    found = INTEREST.search("\n".join(message.text for message in messages if message.role == "system"))
-    return found.group(1).strip() if found else ""
+    match = INTEREST.search("\n".join(message.text for message in messages if message.role == "system"))
+    return match.group(1).strip() if match else ""
 
 
 def _number(*parts: object) -> int:

@@ -103,13 +103,13 @@ def find_report(document: Any) -> ServerReport | None:
 def read_report(http_status: int, body: str) -> ServerReport:
     """Return the failure that the body of a failed answer reports; of a web page, its title alone."""
     if body.lstrip("\ufeff \r\n\t").startswith("<"):
-        found = TITLE.search(body)
-        return ServerReport(f"HTTP {http_status}, a web page{f' ({found[1]})' if found else ''}.")
+        title = TITLE.search(body)
+        return ServerReport(f"HTTP {http_status}, a web page{f' ({title[1]})' if title else ''}.")
     try:
-        told = find_report(json.loads(body))
+        report = find_report(json.loads(body))
     except (ValueError, RecursionError):
-        told = None
-    return told or ServerReport(f"HTTP {http_status}: {body}")
+        report = None
+    return report or ServerReport(f"HTTP {http_status}: {body}")
 
 
 def _make_report(error: Mapping[str, Any]) -> ServerReport:
@@ -122,8 +122,8 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _codes(error: Mapping[str, Any]) -> str:
-    found = (error.get(name) for name in ("code", "type", "error_type", "status"))
-    return " ".join(str(one) for one in found if one is not None and not isinstance(one, dict | list))
+    codes = (error.get(name) for name in ("code", "type", "error_type", "status"))
+    return " ".join(str(one) for one in codes if one is not None and not isinstance(one, dict | list))
 
 
 def _words(value: Any) -> str:
@@ -194,7 +194,7 @@ def is_too_long(http_status: int, message: str, squeezed_code: str) -> bool:
         return FOR_ANY_RATE.search(message) is not None
     if http_status not in (400, 422) and http_status < 500:
         return False
-    if any((found := one.search(message)) and int(found["answer"]) >= int(found["all"]) for one in ANSWER_ALONE):
+    if any((match := one.search(message)) and int(match["answer"]) >= int(match["all"]) for one in ANSWER_ALONE):
         return False
     if LONG_CODES.search(squeezed_code):
         return True
@@ -338,5 +338,5 @@ def hide_key(text: str, key: str) -> str:
         text = text.replace(key, "***")
     if key != NO_KEY and len(key) >= LONG_KEY:
         ends = (key[:KEY_BEGINS], key[-KEY_ENDS:])
-        text = KEY_LIKE.sub(lambda found: "***" if any(end in found[0] for end in ends) else found[0], text)
+        text = KEY_LIKE.sub(lambda match: "***" if any(end in match[0] for end in ends) else match[0], text)
     return clean_text(text)[:LONGEST_DETAIL]

@@ -40,11 +40,11 @@ class Thoughts:
         return "", self._rest()
 
     def _look_for_beginning(self) -> None:
-        shown = self._held.lstrip()
-        if shown.startswith(OPEN):
-            self._held = shown.removeprefix(OPEN)
+        text = self._held.lstrip()
+        if text.startswith(OPEN):
+            self._held = text.removeprefix(OPEN)
             self._state = "inside"
-        elif not OPEN.startswith(shown):
+        elif not OPEN.startswith(text):
             self._state = "over"
 
     def _look_for_end(self) -> str:

@@ -17,7 +17,7 @@ USER = [Message("user", "My boss shouted at me today, in front of everybody.")]
 async def test_scripted_answers_in_order_and_keeps_what_it_was_asked() -> None:
     model = ScriptedModel(["One.", "Two."])
     assert [(await model.reply(USER)).text, (await model.reply([])).text] == ["One.", "Two."]
-    assert model.asked == [tuple(USER), ()]
+    assert model.calls == [tuple(USER), ()]
 
 
 async def test_scripted_may_be_a_function() -> None:

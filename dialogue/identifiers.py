@@ -80,9 +80,9 @@ def places_in(text: str, names: Sequence[str] = ()) -> list[Place]:
     overlap."""
     plain, origins = normalise_with_origins(text)
     spans = [(kind, *_trimmed_span(match)) for kind, match in _identifier_matches(plain)]
-    found = [Place(kind, origins[start], origins[end - 1] + 1) for kind, start, end in spans]
-    found += [place for name in names for place in _places_of_name(text, plain, origins, _normalise(name))]
-    return sorted(found, key=lambda place: (place.start, -place.end))
+    places = [Place(kind, origins[start], origins[end - 1] + 1) for kind, start, end in spans]
+    places += [place for name in names for place in _places_of_name(text, plain, origins, _normalise(name))]
+    return sorted(places, key=lambda place: (place.start, -place.end))
 
 
 def _identifier_matches(plain: str) -> Iterator[tuple[Identifier, re.Match[str]]]:
@@ -172,12 +172,12 @@ NOBODY = frozenset(NO_NAME_GIVEN.split())
 SHORTEST_NAME = 2  # characters; a shorter one would be found everywhere
 
 
-def forms_of_name(given: str) -> tuple[str, ...]:
-    """Return the names that a person who gave `given` may be called: the whole, and each part of "Ann Lee".
+def forms_of_name(answer: str) -> tuple[str, ...]:
+    """Return the names in an answer to "What are you called?": the whole, and each part of "Ann Lee".
 
-    It is empty if `given` names no one.
+    It is empty if the answer names no one.
     """
-    whole = _fold(given)
+    whole = _fold(answer)
     parts = whole.split(" ") if all(part[:1].isupper() for part in whole.split(" ")) else []
     names = dict.fromkeys([whole, *parts])
     return tuple(name for name in names if len(name) >= SHORTEST_NAME and _normalise(name) not in NOBODY)

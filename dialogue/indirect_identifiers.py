@@ -261,8 +261,8 @@ MONTHS_AND_WORDS = re.compile(r"\b(?:may|march|mar)$|^(?:may|march|mar)\b")
 def find_identifying(text: str, names: Names) -> list[Find]:
     """Return the places of everything that could tell who someone is, in the order of the text. Some may overlap."""
     places = [Find(*place) for place in places_in(text, names.given)]
-    found = [find for find in places if find.kind != "name"]
-    found += chain(
+    finds = [find for find in places if find.kind != "name"]
+    finds += chain(
         _find_written(text),
         _find_numbers(text),
         _find_chinese(text),
@@ -270,8 +270,8 @@ def find_identifying(text: str, names: Names) -> list[Find]:
         _find_known_words(text),
         _find_names(text, names.heard),
     )
-    found += [find for find in places if find.kind == "name"]  # the kind of the first of several counts: a town is one
-    return sorted(found, key=lambda find: (find.start, -find.end))
+    finds += [find for find in places if find.kind == "name"]  # the kind of the first of several counts: a town is one
+    return sorted(finds, key=lambda find: (find.start, -find.end))
 
 
 def collect_names(texts: Iterable[str]) -> set[str]:
@@ -284,10 +284,10 @@ def collect_names(texts: Iterable[str]) -> set[str]:
 def collect_repeated_names(own: Sequence[str], answers: Iterable[str]) -> set[str]:
     """Return the names that the answers write with a capital letter, and someone's own texts without one."""
     answers = list(answers)
-    told = "\n".join(own)
+    own_text = "\n".join(own)
     plain = set(re.findall(r"\b[a-z][a-z'’-]+", "\n".join(answers)))
-    found = {name for text in answers for name in _find_capitalised(text) if name.casefold() not in plain}
-    return {name for name in found if has_name(told, name) and name.casefold() not in ALSO_WORDS}
+    candidates = {name for text in answers for name in _find_capitalised(text) if name.casefold() not in plain}
+    return {name for name in candidates if has_name(own_text, name) and name.casefold() not in ALSO_WORDS}
 
 
 def _find_written(text: str) -> Iterator[Find]:
@@ -329,8 +329,8 @@ def _find_names_by_characters(text: str) -> Iterator[Find]:
 @cache
 def _patterns_of_chinese_names() -> Sequence[re.Pattern[str]]:
     """Return the patterns of surnames and nicknames with characters that given names are made of."""
-    known = get_known_words()
-    given, doubled = ("".join(sorted(known[key])) for key in ("given_name_characters", "nickname_characters"))
+    words = get_known_words()
+    given, doubled = ("".join(sorted(words[key])) for key in ("given_name_characters", "nickname_characters"))
     # After 一 or 几, characters such as 段, 周 and 张 count something.
     surname = f"(?:(?<![一两三几每半多])[{SURNAMES}{MORE_SURNAMES}]|{LONG_SURNAMES})"
     patterns = (
@@ -392,9 +392,9 @@ def _find_sayers(text: str) -> Iterator[str]:
 
 
 def _may_be_name(word: str) -> bool:
-    known = get_known_words()
+    words = get_known_words()
     bare = re.sub(r"['’](?:s|m|re|ve|ll|d)$", "", word)
-    return bare not in NO_NAMES | known["no_names"] and bare.casefold() not in known["emphasised"]
+    return bare not in NO_NAMES | words["no_names"] and bare.casefold() not in words["emphasised"]
 
 
 def _is_shouted(text: str) -> bool:

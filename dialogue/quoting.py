@@ -67,9 +67,9 @@ def _replace_tags(text: str) -> str:
     return FENCE.sub(r"\1", LIKE_TAG.sub(_in_round_brackets, TAG.sub(_in_round_brackets, text)))
 
 
-def _in_round_brackets(found: re.Match[str]) -> str:
-    return f"({found[1]}{')' if found[2] else ''}"
+def _in_round_brackets(match: re.Match[str]) -> str:
+    return f"({match[1]}{')' if match[2] else ''}"
 
 
-def _unless_of_answers(found: re.Match[str]) -> str:
-    return found[0] if OF_ANSWERS.fullmatch(found[0]) else _in_round_brackets(found)
+def _unless_of_answers(match: re.Match[str]) -> str:
+    return match[0] if OF_ANSWERS.fullmatch(match[0]) else _in_round_brackets(match)

@@ -61,8 +61,8 @@ def mark_version(version: str, counts: Mapping[str, int]) -> str:
 @lru_cache(maxsize=4096)  # the turns of a conversation come again with each questionnaire about it
 def redact(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple[str, ...]]:
     """Return the text with something in the place of each find, and the kinds of the finds in their order."""
-    found = [place for place in places_in(text, names) if place.kind in BEFORE_JUDGES]
-    return replace_finds(text, [Find(*place) for place in found], language)
+    places = [place for place in places_in(text, names) if place.kind in BEFORE_JUDGES]
+    return replace_finds(text, [Find(*place) for place in places], language)
 
 
 @lru_cache(maxsize=4096)  # what was said before is sent again with each message
@@ -85,12 +85,12 @@ def redact_for_release(text: str, names: Names, language: str) -> tuple[str, tup
 
 def replace_finds(text: str, finds: Sequence[Find], language: str) -> tuple[str, tuple[str, ...]]:
     words = get_stand_ins()[language]
-    kept, kinds, end = [], [], 0
+    parts, kinds, end = [], [], 0
     for find in merge_overlaps([find for find in finds if is_identifying(find, text)]):
-        kept += [text[end : find.start], words[find.kind]]
+        parts += [text[end : find.start], words[find.kind]]
         kinds.append(find.kind)
         end = find.end
-    return "".join([*kept, text[end:]]), tuple(kinds)
+    return "".join([*parts, text[end:]]), tuple(kinds)
 
 
 def is_identifying(find: Find, text: str) -> bool:
@@ -100,10 +100,10 @@ def is_identifying(find: Find, text: str) -> bool:
 
 def merge_overlaps(finds: Sequence[Find]) -> list[Find]:
     """Return the finds with overlapping ones as one, of the kind of the first."""
-    found: list[Find] = []
+    merged: list[Find] = []
     for find in finds:
-        if found and find.start < found[-1].end:
-            found[-1] = found[-1]._replace(end=max(found[-1].end, find.end))
+        if merged and find.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(merged[-1].end, find.end))
         else:
-            found.append(find)
-    return found
+            merged.append(find)
+    return merged

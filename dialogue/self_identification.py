@@ -168,7 +168,7 @@ def _entries(data: Mapping[str, Any], lang: str) -> tuple[re.Pattern[str], ...]:
 
 def _fill_parts(pattern: str, parts: Mapping[str, str]) -> str:
     """Return the pattern with every {part} put in, also within parts. Raises KeyError for an unknown part."""
-    return PART.sub(lambda found: _fill_parts(parts[found[1]], parts), pattern)
+    return PART.sub(lambda match: _fill_parts(parts[match[1]], parts), pattern)
 
 
 def _wording(raw: Mapping[str, Any]) -> Wording:
@@ -178,7 +178,7 @@ def _wording(raw: Mapping[str, Any]) -> Wording:
 @lru_cache(maxsize=64)
 def _finder(own: tuple[str, ...]) -> Finder:
     """Return the search for the names of the file and the study's own."""
-    spellings = {key: set(known) for key, known in load_lexicon().spellings.items()}
+    spellings = {key: set(words) for key, words in load_lexicon().spellings.items()}
     for name in own:
         for key, spelling in _kinds_of_own_name(name.translate(FOLDED).strip()):
             spellings.setdefault(key, set()).add(spelling)
@@ -200,7 +200,7 @@ def _kinds_of_own_name(name: str) -> Iterator[tuple[tuple[str, str], str]]:
         yield ("whole", "either"), name
         if _is_model_id(last := name.rpartition("/")[2]):
             yield ("whole", "either"), last
-    elif not (known := _finder(()).pattern.fullmatch(name)) or (known.lastgroup or "").startswith("common"):
+    elif not (match := _finder(()).pattern.fullmatch(name)) or (match.lastgroup or "").startswith("common"):
         yield ("distinct" if DISTINCT.search(name) else "given", "either"), name
 
 
@@ -253,7 +253,7 @@ def _sentences(text: str, own: Sequence[str]) -> Iterator[Sentence]:
         return
     han = HAN.search(text)
     start = 0
-    for end in (*(found.end() for found in SENTENCE_END.finditer(text)), len(text)):
+    for end in (*(match.end() for match in SENTENCE_END.finditer(text)), len(text)):
         earlier = "zh" if han and han.start() < start else "en"
         yield _sentence(text[start:end], folded[start:end], finder, earlier)
         start = end
@@ -277,9 +277,9 @@ def _language(rest: str) -> str:
 
 def _names(folded: str, pattern: re.Pattern[str]) -> list[Name]:
     names: list[Name] = []
-    for found in pattern.finditer(folded):
-        tier, kind = (found.lastgroup or "").split("_")
-        name = Name(found.start(), found.end(), tier, kind)
+    for match in pattern.finditer(folded):
+        tier, kind = (match.lastgroup or "").split("_")
+        name = Name(match.start(), match.end(), tier, kind)
         if names and JOINED.fullmatch(folded, names[-1].end, name.start):
             name = _join_names(names.pop(), name, folded)
         names.append(name)
@@ -331,16 +331,16 @@ def _plain(folded: str, names: Sequence[Name]) -> str:
 
 
 def _neutral(sentence: Sentence) -> str:
-    done, position = "", 0
+    neutral, position = "", 0
     ends = (*(name.start for name in sentence.names[1:]), len(sentence.text))
     for name, end in zip(sentence.names, ends, strict=True):
         before = sentence.folded[max(position, name.start - AROUND) : name.start]
         after = sentence.folded[name.end : min(end, name.end + AROUND)]
         place = _place_for(name.kind, before, after, load_lexicon().wording[sentence.lang])
-        done += sentence.text[position : name.start - place.dropped_before]
-        done += place.words if LETTER.search(done) else place.words[:1].upper() + place.words[1:]
+        neutral += sentence.text[position : name.start - place.dropped_before]
+        neutral += place.words if LETTER.search(neutral) else place.words[:1].upper() + place.words[1:]
         position = name.end + place.dropped_after
-    return done + sentence.text[position:]
+    return neutral + sentence.text[position:]
 
 
 class Place(NamedTuple):

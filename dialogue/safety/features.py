@@ -58,19 +58,19 @@ def _english(text: str) -> set[int]:
     tells = [word not in PLAIN for word in words]
     telling = [word for word in words if word not in PLAIN]
     around = zip(words, words[2:], tells, tells[2:], strict=False)
-    found = {crc32(word) for word in telling}
-    found.update([crc32(b"^" + word[:size]) for word in telling if len(word) > 4 for size in (4, 6)])
-    found.update([crc32(b"_" + other, crc32(one)) for one, other in pairwise(telling)])
-    found.update([crc32(b"__" + other, crc32(one)) for one, other in zip(telling, telling[2:], strict=False)])
-    found.update([crc32(b" * " + other, crc32(one)) for one, other, first, second in around if first or second])
-    found.update(_runs(words, tells))
+    checksums = {crc32(word) for word in telling}
+    checksums.update([crc32(b"^" + word[:size]) for word in telling if len(word) > 4 for size in (4, 6)])
+    checksums.update([crc32(b"_" + other, crc32(one)) for one, other in pairwise(telling)])
+    checksums.update([crc32(b"__" + other, crc32(one)) for one, other in zip(telling, telling[2:], strict=False)])
+    checksums.update([crc32(b" * " + other, crc32(one)) for one, other, first, second in around if first or second])
+    checksums.update(_runs(words, tells))
     groups_of, _, _ = load_groups()
     lifted = [groups_of.get(word, word) for word in words]
     groups = [word for word in lifted if word[:1] == b"#"]
     if groups:
-        found.update(_runs(lifted, [word[:1] == b"#" for word in lifted]))
-        found.update(_pairs(groups))
-    return found
+        checksums.update(_runs(lifted, [word[:1] == b"#" for word in lifted]))
+        checksums.update(_pairs(groups))
+    return checksums
 
 
 def _runs(words: Sequence[bytes], tells: Sequence[bool]) -> list[int]:
@@ -87,16 +87,16 @@ def _chinese(text: str) -> set[int]:
     _, words, groups_of = load_groups()
     padded = START + NOT_WORD.sub("", text) + END
     signs = load_signs()
-    lifted = words.sub(lambda found: signs[groups_of[found[0]]], padded)
-    found = set(_pairs([groups_of[word].encode() for word in words.findall(padded)]))
+    lifted = words.sub(lambda match: signs[groups_of[match[0]]], padded)
+    checksums = set(_pairs([groups_of[word].encode() for word in words.findall(padded)]))
     for runs, shortest, longest in ((padded, 1, 4), (lifted, 2, 3)):
         characters = [character.encode() for character in runs]
         ending = [0] * len(characters)
         for size in range(1, longest + 1):
             ending = [crc32(last, run) for last, run in zip(characters[size - 1 :], ending, strict=False)]
             if size >= shortest:
-                found.update(ending)
-    return found
+                checksums.update(ending)
+    return checksums
 
 
 def _pairs(groups: Sequence[bytes]) -> Iterator[int]:

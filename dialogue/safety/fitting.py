@@ -42,9 +42,9 @@ def read_features(texts: Sequence[str], lang: str) -> Texts:
     """Return the features of folded texts."""
     from scipy.sparse import csr_matrix
 
-    found = [find_checksums(text, lang) for text in texts]
-    checksums, columns = np.unique(np.concatenate(found), return_inverse=True)
-    sizes = [len(one) for one in found]
+    per_text = [find_checksums(text, lang) for text in texts]
+    checksums, columns = np.unique(np.concatenate(per_text), return_inverse=True)
+    sizes = [len(one) for one in per_text]
     parts = np.repeat([discount_length(text, lang) for text in texts], sizes)
     # The fit takes no wider numbers.
     starts = np.cumsum([0, *sizes]).astype(np.int32)
@@ -65,8 +65,8 @@ def fit(texts: Texts, outcomes: Sequence[Outcome]) -> Weights:
         for one in outcomes
     ]
     weights = np.array([model.coef_[0] for model in models]) * scale
-    kept = frequency >= FEWEST_TEXTS
-    return make_weights(np.array([model.intercept_[0] for model in models]), texts.checksums[kept], weights[:, kept])
+    mask = frequency >= FEWEST_TEXTS
+    return make_weights(np.array([model.intercept_[0] for model in models]), texts.checksums[mask], weights[:, mask])
 
 
 @dataclass(frozen=True)

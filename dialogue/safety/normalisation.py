@@ -125,7 +125,7 @@ def fold(text: str) -> str:
     if not text.isascii():
         text = APOSTROPHES.sub("", MARKS.sub("", unicodedata.normalize("NFD", INVISIBLE.sub("", text))))
         text = unicodedata.normalize("NFC", text)
-        text = EMOJIS.sub(lambda found: f" {EMOJI[found[0]][chinese]} ", text)
+        text = EMOJIS.sub(lambda match: f" {EMOJI[match[0]][chinese]} ", text)
     else:
         text = APOSTROPHES.sub("", text)
     if chinese:
@@ -142,7 +142,7 @@ def fold(text: str) -> str:
 def _fold_chinese(text: str) -> str:
     text = STRETCHED_HAN.sub(r"\1\1", _converter().convert(text)).replace("妳", "你")
     if IS_CANTONESE.search(text):
-        text = CANTONESE_WORD.sub(lambda found: CANTONESE[found[0]], text)
+        text = CANTONESE_WORD.sub(lambda match: CANTONESE[match[0]], text)
     for written, plain in IN_PLAIN_CHINESE:
         text = written.sub(plain, text)
     return text
@@ -150,14 +150,14 @@ def _fold_chinese(text: str) -> str:
 
 def _fold_latin(text: str) -> str:
     if SIGN_IN_WORD.search(text):
-        text = MIXED.sub(lambda found: _unmask(found[0]), text)
-    text = SPELLED.sub(lambda found: _join_letters(found[0]), text)
+        text = MIXED.sub(lambda match: _unmask(match[0]), text)
+    text = SPELLED.sub(lambda match: _join_letters(match[0]), text)
     text = STRETCHED.sub(r"\1", text)
     if " 2 " in text:
         text = TO.sub(r"\1 to", text)
     if CHAT_WORDS.keys().isdisjoint(WORD.findall(text)):
         return text
-    return WORD.sub(lambda found: CHAT_WORDS.get(found[0], found[0]), text)
+    return WORD.sub(lambda match: CHAT_WORDS.get(match[0], match[0]), text)
 
 
 def _unmask(word: str) -> str:
@@ -174,7 +174,7 @@ def _unmask(word: str) -> str:
     if ("*" in plain or "#" in plain) and plain.strip("*#"):
         mask = re.compile(
             re.sub(
-                r"[*#]+", lambda found: "." * len(found[0]), re.escape(plain).replace(r"\*", "*").replace(r"\#", "#")
+                r"[*#]+", lambda match: "." * len(match[0]), re.escape(plain).replace(r"\*", "*").replace(r"\#", "#")
             )
         )
         for candidate in DISGUISED:
@@ -188,11 +188,11 @@ def _join_letters(spelled: str) -> str:
     letters = NOT_WORD.sub("", spelled)
     words: list[str] = []
     while letters:
-        known = max((word for word in DISGUISED if letters.startswith(word)), key=len, default="")
-        if not known:
+        longest = max((word for word in DISGUISED if letters.startswith(word)), key=len, default="")
+        if not longest:
             return spelled
-        words.append(known)
-        letters = letters[len(known) :]
+        words.append(longest)
+        letters = letters[len(longest) :]
     return " ".join(words)
 
 

@@ -22,7 +22,7 @@ class Pattern:
     id: str
     level: int
     category: str
-    found: re.Pattern[str]
+    regex: re.Pattern[str]
     past: bool = False  # it speaks of an earlier time by itself
     soft: bool = False  # of a reply: no harm in a question, a negation, or in the person's words said back
     after: int = 0  # of a reply: harm only as an answer to a message of this level
@@ -34,7 +34,7 @@ class Pattern:
 class Modifier:
     id: str
     effect: str
-    found: re.Pattern[str]
+    regex: re.Pattern[str]
     hits: tuple[str, ...] = ()
 
 
@@ -69,10 +69,10 @@ def load_patterns(name: str, lang: str) -> Patterns:
     modifiers = tuple(
         Modifier(raw["id"], raw["effect"], _compile(raw, parts), tuple(raw["hits"])) for raw in data["modifiers"]
     )
-    found = tuple(_pattern(raw, parts) for raw in data["patterns"])
+    patterns = tuple(_pattern(raw, parts) for raw in data["patterns"])
     return Patterns(
-        patterns=tuple(pattern for pattern in found if not pattern.soft),
-        soft=tuple(pattern for pattern in found if pattern.soft),
+        patterns=tuple(pattern for pattern in patterns if not pattern.soft),
+        soft=tuple(pattern for pattern in patterns if pattern.soft),
         modifiers=tuple(one for one in modifiers if one.effect != "ignore_overlap"),
         idioms=tuple(one for one in modifiers if one.effect == "ignore_overlap"),
     )
@@ -83,7 +83,7 @@ def _pattern(raw: dict[str, Any], parts: dict[str, str]) -> Pattern:
         id=raw["id"],
         level=raw.get("level", 3),
         category=raw["category"],
-        found=_compile(raw, parts),
+        regex=_compile(raw, parts),
         past=raw.get("past", False),
         soft=raw.get("soft", False),
         after=raw.get("after", 0),
@@ -128,8 +128,8 @@ def find_soft_hits(folded: str, *, name: str, growing: bool) -> list[Hit]:
 def _strongest(hits: Iterable[Hit]) -> list[Hit]:
     strongest: dict[str, Hit] = {}
     for hit in hits:
-        known = strongest.get(hit.pattern.id)
-        if known is None or hit.level > known.level:
+        best = strongest.get(hit.pattern.id)
+        if best is None or hit.level > best.level:
             strongest[hit.pattern.id] = hit
     return list(strongest.values())
 
@@ -147,7 +147,7 @@ def _statements(text: str, patterns: Patterns, *, growing: bool) -> str:
 
 
 def _is_softened(sentence: str, patterns: Patterns) -> bool:
-    return any(one.effect in SOFTENED_BY and one.found.search(sentence) for one in patterns.modifiers)
+    return any(one.effect in SOFTENED_BY and one.regex.search(sentence) for one in patterns.modifiers)
 
 
 def copies(folded: str) -> Iterator[tuple[str, str]]:
@@ -161,8 +161,8 @@ def copies(folded: str) -> Iterator[tuple[str, str]]:
             yield "zh", folded
 
 
-def _hits_in(text: str, patterns: Patterns, wanted: Sequence[Pattern]) -> Iterator[Hit]:
-    matches = [(pattern, match) for pattern in wanted for match in pattern.found.finditer(text)]
+def _hits_in(text: str, patterns: Patterns, candidates: Sequence[Pattern]) -> Iterator[Hit]:
+    matches = [(pattern, match) for pattern in candidates for match in pattern.regex.finditer(text)]
     if not matches:
         return
     attempts = [match for pattern, match in matches if pattern.category in (ATTEMPT, PAST_ATTEMPT)]
@@ -183,9 +183,9 @@ def _overlaps(match: re.Match[str], others: Sequence[re.Match[str]]) -> bool:
 def _is_idiom(text: str, match: re.Match[str], start: int, end: int, idioms: Sequence[Modifier]) -> bool:
     """Return whether a match overlaps an idiom of its own sentence."""
     return any(
-        match.start() < found.end() and found.start() < match.end()
+        match.start() < idiom_match.end() and idiom_match.start() < match.end()
         for idiom in idioms
-        for found in idiom.found.finditer(text, start, end)
+        for idiom_match in idiom.regex.finditer(text, start, end)
     )
 
 
@@ -197,7 +197,7 @@ def _sentence(text: str, match: re.Match[str]) -> tuple[int, int]:
 
 
 def _effects(sentence: str, modifiers: Sequence[Modifier]) -> frozenset[str]:
-    return frozenset(modifier.effect for modifier in modifiers if modifier.found.search(sentence))
+    return frozenset(modifier.effect for modifier in modifiers if modifier.regex.search(sentence))
 
 
 def modified_level(pattern: Pattern, effects: frozenset[str]) -> int:

@@ -74,9 +74,9 @@ def train_replies(*, suspects: float) -> tuple[dict[str, Any], dict[str, Weights
         is_harmful = np.array([row.is_harmful for row in own])
         odds = cross_validate_replies(own, lang)
         line = calibrate(odds, is_harmful, calm=~is_harmful, share=KIND_WITHHELD, limit=suspects)
-        found = line.at(odds) >= odds_of(suspects)
+        hits = line.at(odds) >= odds_of(suspects)
         shares[lang] = {
-            name: round(float(found[sort].mean()), 3) for name, sort in (("harmful", is_harmful), ("kind", ~is_harmful))
+            name: round(float(hits[sort].mean()), 3) for name, sort in (("harmful", is_harmful), ("kind", ~is_harmful))
         }
         languages[lang] = move(fit(read_features([row.text for row in own], lang), [make_outcome(own)]), [line])
     card = {

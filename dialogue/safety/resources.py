@@ -59,12 +59,12 @@ def resources_for(country: str) -> list[Resource]:
     """
     data = _data()
     everyone = _resources()
-    chosen = [one for one in everyone if one.country == country and country not in (EUROPE, ANYWHERE)]
-    if not chosen and country in (EUROPE, *data["eu_members"]):
-        chosen = [one for one in everyone if one.country == EUROPE or one.kind == "directory"]
-    if not chosen:
-        chosen = [one for one in everyone if one.id in data["choose"]["fallback"]]
-    return sorted(chosen, key=lambda one: data["choose"]["order"].index(one.kind))
+    resources = [one for one in everyone if one.country == country and country not in (EUROPE, ANYWHERE)]
+    if not resources and country in (EUROPE, *data["eu_members"]):
+        resources = [one for one in everyone if one.country == EUROPE or one.kind == "directory"]
+    if not resources:
+        resources = [one for one in everyone if one.id in data["choose"]["fallback"]]
+    return sorted(resources, key=lambda one: data["choose"]["order"].index(one.kind))
 
 
 def get_listed_country(country: str) -> str:

@@ -126,8 +126,8 @@ class Question:
 
     def _material(self) -> str:
         if self.about == "reply":
-            asked = self.earlier[-1].message if self.earlier else ""
-            return f"<message>{quote_labelled(asked)}</message>\n<reply>{quote_labelled(self.text)}</reply>"
+            message = self.earlier[-1].message if self.earlier else ""
+            return f"<message>{quote_labelled(message)}</message>\n<reply>{quote_labelled(self.text)}</reply>"
         parts = [
             f"Person: {quote_labelled(turn.message)}\nPartner: {quote_labelled(turn.reply)}" for turn in self.earlier
         ]
@@ -178,7 +178,7 @@ async def ask(question: Question) -> Answer:
     started = time.monotonic()
     try:
         async with asyncio.timeout(question.line.seconds):
-            found, reply = await _ask(question)
+            finding, reply = await _ask(question)
     except TimeoutError:
         return Answer(None, ProviderError("timeout", f"There was no answer within {question.line.seconds:g} s."))
     except UnreadableAnswer as error:
@@ -187,7 +187,7 @@ async def ask(question: Question) -> Answer:
         return Answer(None, error)
     if reply.total_ms is None:
         reply = replace(reply, total_ms=round((time.monotonic() - started) * 1000))
-    return Answer(found, reply)
+    return Answer(finding, reply)
 
 
 class UnreadableAnswer(Exception):
@@ -227,8 +227,8 @@ async def _ask_moderation(question: Question) -> tuple[Finding, Reply]:
 
 
 def _level_of(scores: Mapping[str, float]) -> tuple[int, tuple[str, ...]]:
-    found = [(level, group) for name, least, level, group in LEVELS if scores.get(name, 0) >= least]
-    return max((level for level, _ in found), default=0), tuple(sorted({group for _, group in found}))
+    matches = [(level, group) for name, least, level, group in LEVELS if scores.get(name, 0) >= least]
+    return max((level for level, _ in matches), default=0), tuple(sorted({group for _, group in matches}))
 
 
 def _ask_script(question: Question) -> tuple[Finding, Reply]:
@@ -260,8 +260,8 @@ async def _ask_model(question: Question) -> tuple[Finding, Reply]:
         raise UnreadableAnswer(reply, "unparseable")
     if not 0 <= level <= 4:
         raise UnreadableAnswer(reply, "out_of_range")
-    known = (str(category),) if level and category in PAGE_CATEGORIES else ()
-    return Finding(level, known, question.version()), reply
+    categories = (str(category),) if level and category in PAGE_CATEGORIES else ()
+    return Finding(level, categories, question.version()), reply
 
 
 def _reply_finding(question: Question, reply: Reply, answer: Mapping[str, Any]) -> Finding:
@@ -274,9 +274,9 @@ def _reply_finding(question: Question, reply: Reply, answer: Mapping[str, Any]) 
 
 def last_object(text: str) -> dict[str, Any] | None:
     """Return the last flat JSON object in a text, since models think aloud before they answer."""
-    for found in reversed(OBJECT.findall(text)):
+    for candidate in reversed(OBJECT.findall(text)):
         try:
-            value = json.loads(found)
+            value = json.loads(candidate)
         except ValueError:
             continue
         if isinstance(value, dict):

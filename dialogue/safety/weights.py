@@ -48,10 +48,10 @@ class Weights(NamedTuple):
         return odds
 
     def _log_odds(self, text: str, lang: str) -> Floats:
-        wanted = find_checksums(text, lang)
-        places = self.checksums.searchsorted(wanted)
-        known = places[self.checksums.take(places, mode="clip") == wanted]
-        sums: Floats = self.numbers[:, known].sum(axis=1) * self.steps
+        checksums = find_checksums(text, lang)
+        places = self.checksums.searchsorted(checksums)
+        columns = places[self.checksums.take(places, mode="clip") == checksums]
+        sums: Floats = self.numbers[:, columns].sum(axis=1) * self.steps
         return self.intercepts + discount_length(text, lang) * sums
 
     def rescale(self, slopes: Floats, shifts: Floats) -> "Weights":
@@ -64,16 +64,16 @@ def make_weights(intercepts: Floats, checksums: Checksums, weights: Floats) -> W
     rounded to nothing for each outcome is left out."""
     steps = np.abs(weights).max(axis=1) / LARGEST
     numbers = np.rint(weights / steps[:, None]).astype(np.int8)
-    kept = numbers.any(axis=0)
-    return Weights(intercepts, checksums[kept], numbers[:, kept], steps)
+    nonzero = numbers.any(axis=0)
+    return Weights(intercepts, checksums[nonzero], numbers[:, nonzero], steps)
 
 
 # Of a growing reply the same sentences are read again with each piece; two thousand are those of some hundred replies.
 @lru_cache(maxsize=2048)
 def find_checksums(text: str, lang: str) -> Checksums:
     """Return the checksums of the features of a folded text, ascending; not to be written to."""
-    found = find_features(text, lang)
-    return np.sort(np.fromiter(found, dtype=np.uint32, count=len(found)))
+    features = find_features(text, lang)
+    return np.sort(np.fromiter(features, dtype=np.uint32, count=len(features)))
 
 
 def discount_length(text: str, lang: str) -> float:

@@ -36,12 +36,12 @@ LEFT_OUT = "[…]"
 def scrub(text: str) -> str:
     """Return the text without tokens of links, passwords in addresses, and keys or parts of them."""
     text = PASSWORD_IN_URL.sub(LEFT_OUT, LINK.sub(LEFT_OUT, text))
-    secrets = list(secrets_known())
+    secrets = list(secret_values())
     text = WORD.sub(lambda word: LEFT_OUT if is_of_secret(word[0], secrets) else word[0], text)
     return KEY.sub(LEFT_OUT, TOKEN.sub(LEFT_OUT, text))
 
 
-def secrets_known() -> Iterator[str]:
+def secret_values() -> Iterator[str]:
     """Yield the values of variables whose name says that they are secret, given directly or in a file."""
     for name, value in os.environ.items():
         if name.endswith(NAMES_OF_SECRETS) and len(value) >= 8:
@@ -83,10 +83,10 @@ def without_values(text: str, errors: Iterable[BaseException]) -> str:
     """Return the text with each database error replaced by its name."""
     seen: set[int] = set()
     for error in (each for one in errors for each in errors_behind(one, seen)):
-        if is_of_database(error) and (said := str(error)):
+        if is_of_database(error) and (message := str(error)):
             # In a group each line has a margin; asyncio shows an error as Python writes it.
-            as_lines = r"\n[ |]*".join(map(re.escape, said.split("\n")))
-            for pattern in (as_lines, re.escape(repr(said)[1:-1])):
+            as_lines = r"\n[ |]*".join(map(re.escape, message.split("\n")))
+            for pattern in (as_lines, re.escape(repr(message)[1:-1])):
                 text = re.sub(pattern, name_of(error).replace("\\", r"\\"), text)
     return text
 

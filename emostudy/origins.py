@@ -56,8 +56,8 @@ class OriginGuard:
 
 
 def origin_in_headers(scope: Scope) -> Origin | None:
-    told = [value for name, value in scope["headers"] if name == b"origin"]
-    return parse(told[0].decode("latin1")) if len(told) == 1 else None
+    origins = [value for name, value in scope["headers"] if name == b"origin"]
+    return parse(origins[0].decode("latin1")) if len(origins) == 1 else None
 
 
 def origin_of_server(scope: Scope) -> Origin | None:

@@ -57,7 +57,7 @@ def texts_of(query: QueryDict) -> list[str]:
 def clean_form(form: QueryDict) -> QueryDict:
     if all(map(is_storable, texts_of(form))):
         return form
-    taken = form.copy()
+    cleaned = form.copy()
     for name, texts in form.lists():
-        taken.setlist(name, [remove_unstorable(text) for text in texts])
-    return taken
+        cleaned.setlist(name, [remove_unstorable(text) for text in texts])
+    return cleaned

@@ -57,10 +57,10 @@ def own_address() -> str:
 
     Only what is sent away needs it: a page knows how it was asked for.
     """
-    given = env.envurl("BASE_URL", ("http", "https")).rstrip("/")
+    address = env.envurl("BASE_URL", ("http", "https")).rstrip("/")
     trusted = [origin for origin in CSRF_TRUSTED_ORIGINS if "*" not in origin]
     here = f"http://[{HOST}]:{PORT}" if ":" in HOST else f"http://{HOST}:{PORT}"
-    return given or (trusted[0].rstrip("/") if trusted else here if LOOPBACK_ONLY else "")
+    return address or (trusted[0].rstrip("/") if trusted else here if LOOPBACK_ONLY else "")
 
 
 BASE_URL = own_address()

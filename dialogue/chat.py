@@ -506,7 +506,7 @@ def claimed_turn(assignment: Assignment) -> QuerySet[Turn]:
 
 
 def renew_lease(assignment: Assignment) -> bool:
-    """Say that the reply is still being fetched; False where it has become another's or is no longer wanted."""
+    """Renew the lease of a reply. Return False where another process has it, or it is no longer needed."""
     return claimed_turn(assignment).update(lease_until=timezone.now() + LEASE) == 1
 
 
@@ -822,8 +822,8 @@ def mark_seen(conversation_id: int, seq: int) -> None:
 
 @transaction.atomic
 def end(conversation_id: int, *, early: bool) -> chat_frames.Outgoing:
-    """End it for the person: from the minimum on as finished, before it only as an early stop that is said to be
-    one."""
+    """End the conversation for the person: as finished once it has its minimum of turns, before that only where they
+    ask for an early stop."""
     conversation = lock_conversation(conversation_id)
     last = conversation.last_turn()
     if conversation.status != Status.OPEN or conversation.suspended:
@@ -925,7 +925,7 @@ def is_under_way(turn: Turn | None) -> bool:
 
 
 def stop(conversation_id: int, reason: EndReason) -> Notice:
-    """End it from outside, whatever its state; a conversation that has ended keeps its reason."""
+    """End a conversation from outside, whatever its state. One that has ended keeps its reason."""
     conversation = lock_conversation(conversation_id)
     if conversation.status == Status.CLOSED:
         return Notice(conversation.pk, conversation.code, ())

@@ -29,7 +29,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     line: sockets.OpenSocket | None = None
 
     async def __call__(self, *asgi: Any) -> None:
-        """Leave nothing of the socket behind, whether it ends by a goodbye, a handler that broke or Daphne's
+        """Serve the socket, and clean up after it, whether it was closed, a handler failed or Daphne ran out of
         patience."""
         try:
             await super().__call__(*asgi)

@@ -330,14 +330,14 @@ def _find_names_by_characters(text: str) -> Iterator[Find]:
 def _patterns_of_chinese_names() -> Sequence[re.Pattern[str]]:
     """Return the patterns of surnames and nicknames with characters that given names are made of."""
     words = get_known_words()
-    given, doubled = ("".join(sorted(words[key])) for key in ("given_name_characters", "nickname_characters"))
+    signs, doubled = ("".join(sorted(words[key])) for key in ("given_name_characters", "nickname_characters"))
     # After 一 or 几, characters such as 段, 周 and 张 count something.
     surname = f"(?:(?<![一两三几每半多])[{SURNAMES}{MORE_SURNAMES}]|{LONG_SURNAMES})"
     patterns = (
-        f"{surname}[{given}]{{2}}",
-        f"{surname}[{given}]{AFTER_PERSON}",
-        f"{BEFORE_PERSON}{surname}[{given}]",
-        f"(?:(?<![{HAN}])|{BEFORE_PERSON})[小阿][{given}]{AFTER_PERSON}",
+        f"{surname}[{signs}]{{2}}",
+        f"{surname}[{signs}]{AFTER_PERSON}",
+        f"{BEFORE_PERSON}{surname}[{signs}]",
+        f"(?:(?<![{HAN}])|{BEFORE_PERSON})[小阿][{signs}]{AFTER_PERSON}",
         f"([{doubled}])\\1",  # 婷婷
     )
     return [re.compile(pattern) for pattern in patterns]

@@ -67,7 +67,7 @@ def redact(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple
 
 @lru_cache(maxsize=4096)  # what was said before is sent again with each message
 def redact_message(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the same as `redact`, with names that no one has told us, in the language that the text is in."""
+    """Return the same as `redact`, with names that are not known beforehand, in the language that the text is in."""
     language = "zh" if HAN.search(text) else "en"
     finds = find_identifying(text, Names(heard=tuple(collect_names([text]))))
     return replace_finds(text, [find for find in finds if find.kind in BEFORE_JUDGES], language)

@@ -311,7 +311,7 @@ def out_of_range(field: SchemaField) -> str:
 
 
 class FaultList:
-    """The faults so far. Nothing more is said of what stands at a faulty place or below it: it follows from that."""
+    """The faults so far. Faults at a faulty place or below it are left out, because they follow from the first."""
 
     def __init__(self) -> None:
         self.places: dict[Place, list[str]] = {}

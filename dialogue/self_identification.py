@@ -358,14 +358,14 @@ def _place_for(kind: str, before: str, after: str, wording: Wording) -> Place:
     )
     if not company and cues["told"].search(before):
         return Place("", len(before) - len(before.rstrip()), 0)
-    kept_before, kept_after = before, after
+    rest_before, rest_after = before, after
     if company:
-        kept_before = cues["company_told"].sub("", kept_before)
-        kept_after = cues["company_rest"].sub("", kept_after)
-    kept_before = cues["dropped_before"].sub("", kept_before)
-    kept_after = cues["dropped_after"].sub("", kept_after)
-    words = wording.words[_form("company" if company else "program", kept_before, kept_after, cues)]
-    return Place(words, len(before) - len(kept_before), len(after) - len(kept_after))
+        rest_before = cues["company_told"].sub("", rest_before)
+        rest_after = cues["company_rest"].sub("", rest_after)
+    rest_before = cues["dropped_before"].sub("", rest_before)
+    rest_after = cues["dropped_after"].sub("", rest_after)
+    words = wording.words[_form("company" if company else "program", rest_before, rest_after, cues)]
+    return Place(words, len(before) - len(rest_before), len(after) - len(rest_after))
 
 
 def _form(kind: str, before: str, after: str, cues: Mapping[str, re.Pattern[str]]) -> str:

@@ -179,7 +179,7 @@ def keep_new_items(batch: Batch, outcomes: Mapping[int, Sequence[Any]]) -> list[
 
 
 def keep_lease(owner: str) -> None:
-    """Say that this owner still prepares what it prepares."""
+    """Renew the lease of the batches that this owner prepares."""
     Batch.objects.filter(owner=owner, state__in=Batch.OURS).update(lease_until=timezone.now() + LEASE)
 
 

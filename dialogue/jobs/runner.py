@@ -71,7 +71,7 @@ class Runner:
         self.stopping = asyncio.Event()
 
     async def run(self, *, until_done: bool) -> None:
-        """Work until told to stop; or, with `until_done`, until nothing is left, with others either."""
+        """Work until asked to stop; with `until_done`, only until no process has anything left to do."""
         heartbeat = asyncio.create_task(self.keep_leases())
         try:
             with collect_seldom():
@@ -126,7 +126,7 @@ class Runner:
         return task
 
     async def wait(self, seconds: float) -> None:
-        """Wait until there is room again, or for that long."""
+        """Wait until there is room again or the work ends, but no longer than `seconds`."""
         waiting = [asyncio.create_task(event.wait()) for event in (self.stopping, self.freed)]
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:

@@ -66,7 +66,7 @@ def plan(
     retry_quarantined: bool = False,
     batched_role: str = "",
 ) -> PlannedJob:
-    """Create a job of everything wanted that is not done. It takes over what earlier jobs left undone."""
+    """Create a job of those items that are not done. It takes over what earlier jobs left undone."""
     until = timezone.now() + ATTENDED if attended else None
     whole = {**plan, REPLAYS: True} if is_replayed(MODELS) else dict(plan)
     fields = {"kind": kind, "scope": scope, "title": title, "plan": whole, "budget": budget, "attended_until": until}
@@ -213,7 +213,7 @@ class LeaseReport:
 
 
 def renew(owner: str, items: Collection[int], jobs: Collection[int], *, attended: int | None = None) -> LeaseReport:
-    """Say that this owner lives and works on `items`, of `jobs`, and that it looks after the job `attended`."""
+    """Renew the leases of this owner on `items` of `jobs`, and on the job `attended`, and report what it has lost."""
     now = timezone.now()
     ours = JobItem.objects.filter(pk__in=items, state=JobItem.State.WORKING)
     ours.filter(owner=owner).update(lease_until=now + LEASE)
@@ -231,7 +231,7 @@ def lock_owned(owner: str, items: Iterable[int]) -> set[int]:
 
 
 class LeaseLost(Exception):
-    """Another has the item by now, or no one."""
+    """The item no longer belongs to this owner."""
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""Fields of what a judge is told of the seeker, so that one of them can be left out. Pure.
+"""Fields of what a judge reads about the seeker, so that one of them can be left out. Pure.
 
 The parts of a profile are EmoHarbor's D, P, C and S (arXiv:2601.01530, Section 2.1), those of an inner state what its
 Thinker writes down. What others of the fields say of the one that is left out stays.

@@ -319,7 +319,7 @@ def get_limit(
 ) -> Limit:
     """Return the one limit of this endpoint in the running loop. Where it exists, the higher ceiling and the smaller
     budgets hold from now on."""
-    for loop in [known for known in list(_limits) if known.is_closed()]:
+    for loop in [each for each in list(_limits) if each.is_closed()]:
         _limits.pop(loop, None)
     limits = _limits.setdefault(asyncio.get_running_loop(), {})
     if endpoint not in limits:

@@ -39,7 +39,7 @@ async def moderate(texts: Sequence[str], settings: ModelSettings, *, api_key: st
 
 
 def _scores(result: Any) -> dict[str, float]:
-    """Read with the names of the wire; servers add categories, and leave out some."""
+    """Return the scores by their names in the answer; servers add categories, and leave out some."""
     named: Any = getattr(result, "category_scores", None)
     raw_scores = named.to_dict() if hasattr(named, "to_dict") else named
     scores = raw_scores if isinstance(raw_scores, dict) else {}

@@ -75,7 +75,7 @@ async def stream_completion(
 
 
 class Gone(ProviderError):
-    """The server does not know, or no longer, what is asked for."""
+    """The server does not know the file or batch, or knows it no longer."""
 
 
 @asynccontextmanager

@@ -131,8 +131,8 @@ def profile_leaks(utterances: NumberedUtterances, profile: Profile) -> Iterator[
 
 
 def persona_contradictions(utterances: NumberedUtterances, profile: Profile) -> Iterator[Fault]:
-    """Yield faults where the seeker says of itself in plain words what is not the profile's. This is an age, a gender,
-    an occupation or a language: "I am 45 years old", "I'm a mother", "I work as a nurse", or a message mostly in the
+    """Yield faults where the seeker says of itself in plain words what contradicts the profile: an age, a gender, an
+    occupation or a language: "I am 45 years old", "I'm a mother", "I work as a nurse", or a message mostly in the
     other language. Misses numbers in words, occupations told otherwise, and every other fact; it knows the words of two
     genders only."""
     for turn, utterance in utterances:

@@ -65,7 +65,7 @@ class Spread:
                 self.counts[name][value] += 1
 
     def draw(self, seed: Profile, vary: Collection[str], random: Random) -> DrawnPart:
-        """Return who the next profile is of, and count it. Fields that do not vary are the seed's."""
+        """Return the person of the next profile, and count it. Fields that do not vary are the seed's."""
         settled = settled_part_of(seed)
         before = values_of(settled)
         person = {

@@ -31,7 +31,7 @@ VERDICTS = {"consistent": True, "一致": True, "inconsistent": False, "不一�
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether one person could be all that a profile says, and why not."""
+    """A verdict on whether one person could be all that a profile says, and the reason if not."""
 
     consistent: bool
     reason: str

@@ -181,8 +181,8 @@ def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[ProfileLine]:
 
 
 def write_for_supporter(profile: Profile) -> str:
-    """Return about what people tell of themselves on the profile page, as text. That is nothing of the script, of how
-    they write, of what lies behind their problem, or of how to please them."""
+    """Return as text about what people say of themselves on the profile page: without the script, how they write, what
+    lies behind their problem, and how to please them."""
     parts = [profile.demographics, _only(profile.personality, "P"), _only(profile.concern, "C")]
     return _lines(parts, profile.language)
 

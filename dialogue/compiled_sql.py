@@ -14,8 +14,8 @@ Convert = Callable[[Any, Any, BaseDatabaseWrapper], Any]
 
 
 class Statement(NamedTuple):
-    """A compiled statement: its SQL, the model's `own` columns, the `names` of the fields that they fill, what builds the
-    `related` rows from the other columns, and the `converters` of values by column, each with its expression."""
+    """A compiled statement: its SQL, the model's `own` columns, the `names` of the fields that they fill, what builds
+    the `related` rows from other columns, and the `converters` of values by column, each with its expression."""
 
     sql: str
     own: slice

@@ -111,8 +111,8 @@ async def ask_and_repair(
     add: Callable[[Reading, Reading], Reading] = lambda _before, now: now,
     is_some: Callable[[Reading], bool] = lambda _result: False,
 ) -> tuple[Reading, list[Way]]:
-    """Return what `ask_until_readable` does, and how it was asked further. `add` joins a later reading to an earlier one,
-    which stays where it `is_some` and the model refuses to say more."""
+    """Return what `ask_until_readable` does, and how it was asked further. `add` joins a later reading to an earlier
+    one, which stays where it `is_some` and the model refuses to say more."""
     readings: dict[str, Reading] = {}
 
     def reading(reply: Reply) -> Reading:

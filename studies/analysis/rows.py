@@ -53,8 +53,8 @@ class Row:
 
     def add_methods(self, *methods: Note) -> None:
         """Append to the column `method` those that it does not have."""
-        known = tuple(self.values.get("method", ()))
-        self.values["method"] = Notes(*known, *(method for method in methods if method not in known))
+        earlier = tuple(self.values.get("method", ()))
+        self.values["method"] = Notes(*earlier, *(method for method in methods if method not in earlier))
 
     def cells(self) -> dict[str, Any]:
         gaps = [reason.on(*_without_bounds(names)) for reason, names in self._gaps.items()]

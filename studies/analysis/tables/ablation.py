@@ -60,10 +60,10 @@ def ablation(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     for (condition, setup), of_setup in changed.groupby(["condition", "setup"]):
         rows = []
         for key, group in of_setup.groupby([*GROUP, "item"]):
-            of = dict(zip([*GROUP, "item"], map(str, key), strict=True))
-            for language, kept in split_by_language(group, languages):
+            labels = dict(zip([*GROUP, "item"], map(str, key), strict=True))
+            for language, rows_of_language in split_by_language(group, languages):
                 about = {"condition": condition, "setup": setup, "language": language}
-                rows.append(_row(about | of, kept, bootstrap))
+                rows.append(_row(about | labels, rows_of_language, bootstrap))
         yield f"{condition} {setup}".lstrip(), rows
 
 
@@ -72,10 +72,10 @@ def _languages(export: Export) -> pd.Series:
     return export.chats.groupby("cluster")["language"].first()
 
 
-def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     both = scores.dropna(subset="score_whole")
     counted = both[["conversations", "conversations_whole"]].to_numpy(float).sum()
-    row = Row(**of, n=int(counted), clusters=len(both))
+    row = Row(**labels, n=int(counted), clusters=len(both))
     if both.empty:
         names = ("estimate", "low", "high", "changed", "whole")
         row.leave_out(*names, because=Note("no_whole_seeker"))

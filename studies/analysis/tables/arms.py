@@ -68,10 +68,10 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm", observed=True):
         rows = []
         for key, of_scale in of_arm.groupby(SCALE, observed=True):
-            of = {"arm": arm, **dict(zip(("raters", "instrument", "moment"), key, strict=True))}
+            labels = {"arm": arm, **dict(zip(("raters", "instrument", "moment"), key, strict=True))}
             for part, means in _split(of_scale, items[key], *parts[key]):
-                for item, found in means.groupby("item", observed=True, sort=False):
-                    rows.append(_row(of | part | {"item": str(item)}, found, bootstrap))
+                for item, group in means.groupby("item", observed=True, sort=False):
+                    rows.append(_row(labels | part | {"item": str(item)}, group, bootstrap))
         yield str(arm), rows
 
 
@@ -120,8 +120,8 @@ def _parts_of(scores: pd.DataFrame) -> tuple[list[str], list[tuple[str, str]], l
     return _several(judges), _several(kinds), _several(languages)
 
 
-def _several(found: list[Any]) -> list[Any]:
-    return found if len(found) > 1 else []
+def _several(values: list[Any]) -> list[Any]:
+    return values if len(values) > 1 else []
 
 
 def _split(
@@ -134,12 +134,12 @@ def _split(
         for kind, language in product([None, *kinds], [POOLED, *languages]):
             seekers, condition = kind or (POOLED, POOLED)
             part = {"seekers": seekers, "condition": condition, "language": language}
-            kept = means
+            rows = means
             for name, value in part.items():
                 if value != POOLED:
-                    kept = kept[kept[name] == value]
-            if len(kept):
-                yield {"judge": judge if group.is_of_judges else ""} | part | {"strategy": group.strategy}, kept
+                    rows = rows[rows[name] == value]
+            if len(rows):
+                yield {"judge": judge if group.is_of_judges else ""} | part | {"strategy": group.strategy}, rows
 
 
 def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
@@ -154,10 +154,10 @@ def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
     return means.join(scores.drop_duplicates("conversation").set_index("conversation")[OF_CONVERSATION], "conversation")
 
 
-def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values = scores["score"].to_numpy(float)
     clusters = number_names(scores["cluster"])
-    row = Row(**of, n=len(values))
+    row = Row(**labels, n=len(values))
     row.values |= {"mean": float(values.mean()), "clusters": int(clusters.max()) + 1}
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))

@@ -78,19 +78,19 @@ def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list
 
 def _over_arms(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the mean over the arms of the profiles that met all of several in both conditions, as arm `*`."""
-    of = [name for name in GROUP if name != "arm"] + ["item"]
-    arms = scores.groupby(of)["arm"].transform("nunique")
-    met = scores.groupby([*of, "cluster"])["score"].transform("size")  # one row for each arm and condition
+    keys = [name for name in GROUP if name != "arm"] + ["item"]
+    arms = scores.groupby(keys)["arm"].transform("nunique")
+    met = scores.groupby([*keys, "cluster"])["score"].transform("size")  # one row for each arm and condition
     complete = scores[(arms > 1) & (met == arms * len(CONDITIONS))]
-    means = complete.groupby([*of, "condition", "setup", "cluster"])
+    means = complete.groupby([*keys, "condition", "setup", "cluster"])
     return means.agg(score=("score", "mean"), conversations=("conversations", "sum")).reset_index().assign(arm=POOLED)
 
 
-def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     wide = scores.pivot(index="cluster", columns="condition", values="score")[[*CONDITIONS]]
     both = wide.dropna()
     counted = scores[scores["cluster"].isin(both.index)] if len(both) else scores
-    row = Row(**of, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan)
+    row = Row(**labels, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan)
     if len(both):
         _compare_paired(row, both.to_numpy(float), bootstrap)
         if len(both) < len(wide):
@@ -144,9 +144,9 @@ def _family(row: dict[str, Any]) -> tuple[bool | str, ...]:
 
     It is the items of an arm; the means over all items are tested over the arms, and what is over the arms by itself.
     """
-    of = tuple(row[name] for name in GROUP if name != "arm")
+    labels = tuple(row[name] for name in GROUP if name != "arm")
     of_arms = row["item"] == ALL_ITEMS and row["arm"] != POOLED
-    return (of_arms, row["item"] == ALL_ITEMS, "" if of_arms else row["arm"], *of)
+    return (of_arms, row["item"] == ALL_ITEMS, "" if of_arms else row["arm"], *labels)
 
 
 TABLE = Table(

@@ -59,9 +59,9 @@ def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
     for arm, of_arm in _arms(used):
         rows = []
         for (seekers, purpose), group in of_arm.groupby(["seekers", "purpose"]):
-            for language, kept in split_by_language(group, languages):
-                of = {"arm": arm, "seekers": seekers, "language": language, "purpose": purpose}
-                rows += [_row(of | {"measure": measure}, kept, bootstrap) for measure in MEASURES]
+            for language, part in split_by_language(group, languages):
+                labels = {"arm": arm, "seekers": seekers, "language": language, "purpose": purpose}
+                rows += [_row(labels | {"measure": measure}, part, bootstrap) for measure in MEASURES]
         yield arm, rows
     yield from reply_lengths(export, bootstrap)
 
@@ -101,14 +101,14 @@ def _by_conversation(export: Export) -> pd.DataFrame:
     return grouped.sum().mask(grouped.count().lt(grouped.size(), axis=0)).reset_index()
 
 
-def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    known = used.dropna(subset=of["measure"])
-    nothing, of_some = UNKNOWN.get(of["measure"], ("", ""))
-    row = Row(**of)
-    values, clusters = known[of["measure"]].to_numpy(float), known["cluster"].to_numpy(str)
+def _row(labels: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    measured = used.dropna(subset=labels["measure"])
+    nothing, of_some = UNKNOWN.get(labels["measure"], ("", ""))
+    row = Row(**labels)
+    values, clusters = measured[labels["measure"]].to_numpy(float), measured["cluster"].to_numpy(str)
     add_mean(row, values, clusters, bootstrap, alike="values_alike", nothing=nothing)
-    if 0 < len(known) < len(used):
-        row.add_notes(Note(of_some, count=len(used) - len(known)))
+    if 0 < len(measured) < len(used):
+        row.add_notes(Note(of_some, count=len(used) - len(measured)))
     return row.cells()
 
 

@@ -84,7 +84,7 @@ METHODS = {
 
 def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (kind of raters, its rows): all judges of a strategy together and, where there are several, each alone."""
-    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.labels["raters"]):
         yield raters, [_row(item, bootstrap, judges_of(raters)) for item in items]
         ratings = export.ratings[export.ratings["group"] == raters]
         judges = sorted(set(ratings["rater"].astype(str))) if judges_of(raters) else []
@@ -101,7 +101,7 @@ def judges_of(raters: str) -> str:
 def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
     complete = item.complete().scores
     users, left_out = len(complete), len(item.scores) - len(complete)
-    row = Row(**item.of, judge=judge, strategy=read_group(item.of["raters"]).strategy)
+    row = Row(**item.labels, judge=judge, strategy=read_group(item.labels["raters"]).strategy)
     row.values |= {"users": users, "models": len(item.arms), "test": TEST, "correction": CORRECTION}
     if users:
         _add_variances(row, complete, bootstrap)
@@ -154,8 +154,8 @@ def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
 
 def _add_ranks(row: Row, scores: Array) -> None:
     with row.leave_out_if_undefined(*RANKED):
-        found = concordance(scores)
-        row.values |= {"kendall_w": found.w, "friedman_p": found.p}
+        agreement = concordance(scores)
+        row.values |= {"kendall_w": agreement.w, "friedman_p": agreement.p}
         row.compute_all(RANKED[2:], lambda: concordance_interval(scores))
 
 

@@ -22,9 +22,9 @@ def is_end(ways: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
     return np.isin(ends, [ENDS.index(way) for way in ways])
 
 
-def leaving(found: Array) -> Array:
+def leaving(counts: Array) -> Array:
     """Return the counts of the ends in LEAVING, so that all others are censored."""
-    return found[..., : 1 + len(LEAVING), :]
+    return counts[..., : 1 + len(LEAVING), :]
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Group:
 
         Not all of their conversations were censored before. `counting`: the ends that are none of that.
         """
-        known = (self.turns >= turn) | is_end(counting, self.ends)
-        return len(np.unique(self.clusters[known]))
+        is_followed = (self.turns >= turn) | is_end(counting, self.ends)
+        return len(np.unique(self.clusters[is_followed]))
 
     def last_known_turn(self) -> float:
         """Return the last turn of which the curve of leaving tells: infinite where all have left before."""

@@ -24,8 +24,8 @@ def adjust(
     """
 
     def get_p(row: TableRow) -> float:
-        found = float(row.get("p", np.nan))
-        return 1.0 if np.isnan(found) and undecided(row) else found
+        p = float(row.get("p", np.nan))
+        return 1.0 if np.isnan(p) and undecided(row) else p
 
     tested = sorted((row for row in rows if np.isfinite(get_p(row))), key=family)
     for _key, members in groupby(tested, key=family):

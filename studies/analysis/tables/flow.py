@@ -89,10 +89,10 @@ def _people(export: Export) -> pd.DataFrame:
 
 
 def _conversations(export: Export) -> pd.DataFrame:
-    found = _read(export, "conversations.csv", OF_CONVERSATIONS)
-    found = found[found["setup"] == ""]
-    begun = pd.to_numeric(found["turns"], errors="coerce") > 0
-    return found.assign(begun=begun, regular=begun & found["end_reason"].isin(REGULAR))
+    table = _read(export, "conversations.csv", OF_CONVERSATIONS)
+    table = table[table["setup"] == ""]
+    begun = pd.to_numeric(table["turns"], errors="coerce") > 0
+    return table.assign(begun=begun, regular=begun & table["end_reason"].isin(REGULAR))
 
 
 def _tracks(conversations: pd.DataFrame, people: pd.DataFrame) -> pd.Series:
@@ -202,11 +202,11 @@ def _of_conversations(
 
 def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
     ends = begun["end_reason"]
-    told = {end: int((ends == end).sum()) for end in ENDS}
+    counts = {end: int((ends == end).sum()) for end in ENDS}
     return {
         "begun": len(begun),
         "finished": int(begun["regular"].sum()),
-        **{end: count for end, count in told.items() if count or end in ALWAYS},
+        **{end: count for end, count in counts.items() if count or end in ALWAYS},
         "open": int((ends == "").sum()),
         "left_out": int((begun["valid"] == "false").sum()),
         "analysed": int(begun["conversation"].isin(export.conversations.index).sum()),
@@ -222,17 +222,17 @@ def _gap(track: str, stage: str, statistic: str, reason: Note) -> dict[str, Any]
     return row.cells()
 
 
-def _count(track: str, stage: str, count: int, of: int, statistic: str = "count") -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=of, clusters=of)
+def _count(track: str, stage: str, count: int, total: int, statistic: str = "count") -> dict[str, Any]:
+    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=total, clusters=total)
     row.add_methods(Note("count"))
     row.leave_out("low", "high", because=Note("is_count"))
     return row.cells()
 
 
-def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic="share", n=of, clusters=clusters, method=WILSON)
-    if of:
-        add_wilson(row, count / of)
+def _share(track: str, stage: str, count: int, total: int, clusters: int) -> dict[str, Any]:
+    row = Row(track=track, stage=stage, statistic="share", n=total, clusters=clusters, method=WILSON)
+    if total:
+        add_wilson(row, count / total)
     else:
         row.leave_out("estimate", "low", "high", because=Note("share_of_nothing"))
     return row.cells()

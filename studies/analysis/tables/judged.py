@@ -57,13 +57,13 @@ def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp
 def add_resampled(row: Row, infer: Callable[[], Inference], to_scale: Callable[[float], float] = float) -> None:
     """Add `low` and `high`, brought to the scale of the estimate, or the reason why there are none."""
 
-    def interval_of(found: Inference) -> Interval:
-        interval = found.interval()
+    def interval_of(inference: Inference) -> Interval:
+        interval = inference.interval()
         low, high = to_scale(interval.low), to_scale(interval.high)
         refuse_alike(low, high)
         return Interval(low, high, interval.method)
 
-    def method_of(found: Inference, interval: Interval) -> Note:
-        return (method_of_r if isinstance(found, Jackknifed) else method_of_draws)(found, interval)
+    def method_of(inference: Inference, interval: Interval) -> Note:
+        return (method_of_r if isinstance(inference, Jackknifed) else method_of_draws)(inference, interval)
 
     add_inference(row, infer, method_of, interval_of=interval_of, lacking="resamples_undefined")

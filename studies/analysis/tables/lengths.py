@@ -28,9 +28,9 @@ def reply_lengths(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, l
     replies = export.replies.rename(columns={"masked": "masked_share", "names_itself": "names_itself_share"})
     for arm, of_arm in replies[replies["arm"] != ""].groupby("arm"):
         rows = []
-        for language, said in of_arm.groupby("language"):
+        for language, of_language in of_arm.groupby("language"):
             for measure in MEASURES:
-                rows.append(_row(_of(str(arm), str(language), measure), said.dropna(subset=measure), bootstrap))
+                rows.append(_row(_of(str(arm), str(language), measure), of_language.dropna(subset=measure), bootstrap))
         yield str(arm), rows
 
 
@@ -46,13 +46,13 @@ def _without_turns(export: Export) -> Iterator[tuple[str, list[dict[str, Any]]]]
         yield arm, [row.cells() for row in rows]
 
 
-def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    values = replies[of["measure"]].to_numpy(float)
-    row = Row(**of)
-    if not of["language"]:
+def _row(labels: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    values = replies[labels["measure"]].to_numpy(float)
+    row = Row(**labels)
+    if not labels["language"]:
         row.add_notes(Note("language_unknown"))
     clusters = replies["cluster"].to_numpy(str)
     add_mean(row, values, clusters, bootstrap, alike="values_alike", nothing="unknown_of_replies")
-    if len(values) and of["measure"] in SHARES:
+    if len(values) and labels["measure"] in SHARES:
         row.add_notes(Note("share_of_replies", count=round(values.sum()), all=len(values)))
     return row.cells()

@@ -18,24 +18,24 @@ PLAIN, CLUSTERED, BY_F = Note("log_rank"), Note("log_rank_of_clusters"), Note("l
 _Tested = tuple[ChiSquare, Note]  # and its method
 
 
-def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def log_ranks(labels: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the tests of whether the arms differ; none for a single arm. Where people or profiles met several arms, the
     test within them comes first: it detects what the other cannot."""
     if chats["arm"].nunique() < 2:
         return
     arms = chats.groupby("cluster")["arm"].transform("nunique")
     if (arms > 1).any():
-        yield _test(of | {"statistic": STRATIFIED}, chats[arms > 1], _stratify)
-    yield _test(of | {"statistic": LOG_RANK}, chats, _log_rank)
+        yield _test(labels | {"statistic": STRATIFIED}, chats[arms > 1], _stratify)
+    yield _test(labels | {"statistic": LOG_RANK}, chats, _log_rank)
 
 
-def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame], _Tested]) -> dict[str, Any]:
-    row = Row(**of, end="", turn=pd.NA, at_risk=pd.NA, n=len(chats), clusters=chats["cluster"].nunique())
+def _test(labels: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame], _Tested]) -> dict[str, Any]:
+    row = Row(**labels, end="", turn=pd.NA, at_risk=pd.NA, n=len(chats), clusters=chats["cluster"].nunique())
     row.leave_out("low", "high", because=Note("is_chi_square"))
     with row.leave_out_if_undefined("estimate", "p"):
-        found, method = test(chats)
-        row.values |= {"estimate": found.statistic, "p": found.p}
-        row.add_methods(method, Note("degrees_of_freedom", count=found.df))
+        result, method = test(chats)
+        row.values |= {"estimate": result.statistic, "p": result.p}
+        row.add_methods(method, Note("degrees_of_freedom", count=result.df))
         if method in (CLUSTERED, BY_F) and row.values["clusters"] < FEW_CLUSTERS:
             row.add_notes(Note("few_clusters_for_p", count=row.values["clusters"]))
     return row.cells()

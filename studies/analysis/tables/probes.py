@@ -91,22 +91,23 @@ def probes(export: Export, bootstrap: Bootstrap) -> Found:
 def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     answers = judged_rows(export.variants)
     lacking = answers[answers["score"].isna()].groupby(VARIED).size().to_dict()
-    known = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
+    unchanged = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
     varied = {key: rows.set_index(UNIT)["score"] for key, rows in scores_of(export.variants).groupby(VARIED)}
     nothing = plain.set_index(UNIT)["score"][:0]
     for key in sorted({*varied, *lacking}):
-        of = key_columns(VARIED, key)
-        sides = {"plain": known.get(tuple(of[name] for name in OF), nothing), "varied": varied.get(key, nothing)}
+        labels = key_columns(VARIED, key)
+        same = tuple(labels[name] for name in OF)
+        sides = {"plain": unchanged.get(same, nothing), "varied": varied.get(key, nothing)}
         both = pd.concat(sides, axis=1, join="inner").sort_index()
-        yield _difference(of, both, lacking.get(key, 0), export, bootstrap)
+        yield _difference(labels, both, lacking.get(key, 0), export, bootstrap)
 
 
 def _difference(
-    of: dict[str, str], both: pd.DataFrame, lacking: int, export: Export, bootstrap: Bootstrap
+    labels: dict[str, str], both: pd.DataFrame, lacking: int, export: Export, bootstrap: Bootstrap
 ) -> dict[str, Any]:
     differences = (both["varied"] - both["plain"]).to_numpy(float)
     clusters = clusters_of(both.index.get_level_values("conversation"), export)
-    row = Row(**of, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
+    row = Row(**labels, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
     if lacking:
         row.add_notes(Note("probe_without_score", count=lacking))
     if not len(both):
@@ -128,15 +129,15 @@ def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
         spread = pd.DataFrame({"size": scores.size(), "var": scores.var(), "range": scores.max() - scores.min()})
         spread = spread[spread["size"] > 1]
         if len(spread):
-            of = key_columns(VARIED, key)
-            yield _repeat(of | {"variant": of["variant"] or REPEAT}, spread, export, bootstrap)
+            labels = key_columns(VARIED, key)
+            yield _repeat(labels | {"variant": labels["variant"] or REPEAT}, spread, export, bootstrap)
 
 
-def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+def _repeat(labels: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
     clusters = clusters_of(spread.index.get_level_values("conversation"), export)
     freedom = spread["size"].to_numpy(float) - 1
     squares = spread["var"].to_numpy(float) * freedom
-    row = Row(**of, statistic=WITHIN_SD, n=len(spread), clusters=len(set(clusters)))
+    row = Row(**labels, statistic=WITHIN_SD, n=len(spread), clusters=len(set(clusters)))
     row.values |= {"estimate": _root(np.array([freedom.sum(), squares.sum()])).item()}
     row.values["share_changed"] = float((spread["range"] > SAME).mean())
     if not squares.any():

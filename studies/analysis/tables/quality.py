@@ -104,25 +104,25 @@ class Collected:
     instructed: pd.DataFrame
 
 
-def collect(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
+def collect(tables: Mapping[str, pd.DataFrame], instructions: Instructions) -> Collected:
     """Return what people gave, from tables of the names of `NEEDED`; a missing one is empty."""
     typed = {name: _set_types(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
     ratings, turns, answers = typed["ratings"], typed["turns"], typed["answers"]
     places = pd.Series(zip(answers["instrument"], answers["item"], strict=True), answers.index, dtype=object)
-    is_instructed = places.isin(told)
+    is_instructed = places.isin(instructions)
     return Collected(
         ratings=ratings[~ratings["rater_kind"].isin(NO_PEOPLE) & ratings["score"].notna()],
         conversations=typed["conversations"],
         messages=turns[turns["role"] == "seeker"],
         answers=answers[~is_instructed],
-        instructed=_compare(answers[is_instructed], places[is_instructed].map(told)),
+        instructed=_compare(answers[is_instructed], places[is_instructed].map(instructions)),
     )
 
 
-def _compare(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
+def _compare(answers: pd.DataFrame, instructed: pd.Series) -> pd.DataFrame:
     """Return the answers that were given, each with whether it is the instructed one."""
-    said = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
-    return answers.assign(as_told=said == told)[said != ""]
+    answers_given = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
+    return answers.assign(as_told=answers_given == instructed)[answers_given != ""]
 
 
 def _set_types(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
@@ -148,8 +148,8 @@ def of_export(export: Export) -> Collected:
 
 def _instructions_in(path: Path) -> Instructions:
     """Return the range in the codebook, or else that of our own instruments."""
-    told = instructions_in(path)
-    return _our_instructions() if told is None else told
+    instructions = instructions_in(path)
+    return _our_instructions() if instructions is None else instructions
 
 
 def _our_instructions() -> Instructions:
@@ -158,9 +158,9 @@ def _our_instructions() -> Instructions:
 
 def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
     """Return ratings by instrument and in the order of our own items, so that a long run is one on the page."""
-    known = {id: {item.key: place for place, item in enumerate(load(id).items)} for id in instrument_ids()}
+    place_of = {id: {item.key: place for place, item in enumerate(load(id).items)} for id in instrument_ids()}
     pairs = zip(ratings["instrument"], ratings["item"], strict=True)
-    places = [known.get(instrument, {}).get(item, 0) for instrument, item in pairs]
+    places = [place_of.get(instrument, {}).get(item, 0) for instrument, item in pairs]
     return ratings.assign(place=places).sort_values(["instrument", "place", "item"], kind="stable")
 
 
@@ -174,7 +174,7 @@ def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, A
 
     It is for a page, which has no files.
     """
-    tables = {name: pd.DataFrame(list(found), columns=list(NEEDED[name])) for name, found in rows.items()}
+    tables = {name: pd.DataFrame(list(records), columns=list(NEEDED[name])) for name, records in rows.items()}
     tables["ratings"] = _in_order(tables["ratings"])
     return list(indices(collect(tables, _our_instructions())))
 
@@ -183,14 +183,14 @@ def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     yield "people and conversations", list(indices(of_export(export)))
 
 
-def indices(given: Collected) -> Iterator[dict[str, Any]]:
+def indices(collected: Collected) -> Iterator[dict[str, Any]]:
     """Yield people's rows first, in the order of their codes; then the conversations'."""
     rows = [
-        *_of_ratings(given.ratings),
-        *_of_answers(given.answers),
-        *_of_instructed(given.instructed),
-        *_of_final_ratings(given.ratings),
-        *_of_conversations(given),
+        *_of_ratings(collected.ratings),
+        *_of_answers(collected.answers),
+        *_of_instructed(collected.instructed),
+        *_of_final_ratings(collected.ratings),
+        *_of_conversations(collected),
     ]
     yield from sorted(rows, key=lambda row: (row["conversation"] != "", row["person"], row["conversation"]))
 
@@ -299,12 +299,12 @@ def _of_answers(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
     ours = [id for id in instrument_ids() if len(_split(load(id))) > 1]
     for instrument in ours:
         of_instrument = answers[(answers["instrument"] == instrument) & answers["value"].notna()]
-        for person, given in of_instrument.groupby("participant"):
-            about = {"person": person, "raters": "", "instrument": instrument, "n": len(given), "clusters": 0}
-            values = dict(zip(given["item"], given["value"], strict=True))
-            yield _row(about, "even_odd", lambda of=instrument, said=values: even_odd(load(of), said))
-            yield _row(about, "reverse_items", lambda of=instrument, said=values: reverse_items(load(of), said))
-            yield _seconds(about, given["seconds"])
+        for person, of_person in of_instrument.groupby("participant"):
+            about = {"person": person, "raters": "", "instrument": instrument, "n": len(of_person), "clusters": 0}
+            values = dict(zip(of_person["item"], of_person["value"], strict=True))
+            yield _row(about, "even_odd", lambda of=instrument, answer=values: even_odd(load(of), answer))
+            yield _row(about, "reverse_items", lambda of=instrument, answer=values: reverse_items(load(of), answer))
+            yield _seconds(about, of_person["seconds"])
 
 
 def _split(questionnaire: Questionnaire) -> list[tuple[str, ...]]:
@@ -352,15 +352,15 @@ def _of_instructed(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
     So a slip beside one rating is told of that rating alone.
     """
-    for person, given in answers.groupby("participant"):
-        about = {"person": person, "raters": "", "n": len(given)}
-        about["clusters"] = given.loc[given["conversation"] != "", "conversation"].nunique()
-        share = float(given["as_told"].mean())
+    for person, of_person in answers.groupby("participant"):
+        about = {"person": person, "raters": "", "n": len(of_person)}
+        about["clusters"] = of_person.loc[of_person["conversation"] != "", "conversation"].nunique()
+        share = float(of_person["as_told"].mean())
         yield _row(about | {"instrument": ""}, "instructed_share", lambda share=share: share)
-    for (person, instrument, conversation), given in answers.groupby(["participant", "instrument", "conversation"]):
+    for (person, instrument, conversation), of_person in answers.groupby(["participant", "instrument", "conversation"]):
         about = {"person": person, "raters": "", "instrument": instrument, "conversation": conversation}
-        about |= {"n": len(given), "clusters": int(conversation != "")}
-        missed = int((~given["as_told"]).sum())
+        about |= {"n": len(of_person), "clusters": int(conversation != "")}
+        missed = int((~of_person["as_told"]).sum())
         yield _row(about, "instructed_missed", lambda missed=missed: float(missed), flagged=missed > 0)
 
 
@@ -390,19 +390,19 @@ def _require_measured(value: float) -> float:
     return value
 
 
-def _of_conversations(given: Collected) -> Iterator[dict[str, Any]]:
-    said = dict(list(given.messages.groupby("conversation")))
-    nothing = given.messages.iloc[:0]
-    people = given.conversations[given.conversations["participant"] != ""]
+def _of_conversations(collected: Collected) -> Iterator[dict[str, Any]]:
+    messages = dict(list(collected.messages.groupby("conversation")))
+    nothing = collected.messages.iloc[:0]
+    people = collected.conversations[collected.conversations["participant"] != ""]
     for row in people.to_dict("records"):
         about = {"person": row["participant"], "raters": "", "instrument": "", "conversation": row["conversation"]}
-        yield from _of_conversation(about, row, said.get(row["conversation"], nothing))
+        yield from _of_conversation(about, row, messages.get(row["conversation"], nothing))
 
 
 def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd.DataFrame) -> Iterator[dict[str, Any]]:
     about = about | {"n": len(messages), "clusters": 1}
-    wanted = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
-    too_few = row["end_reason"] != "" and row["turns"] < wanted
+    least = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
+    too_few = row["end_reason"] != "" and row["turns"] < least
     yield _row(about, "turns", lambda: _require_measured(row["turns"]), flagged=too_few)
     if len(messages):
         yield _lengths(about, row["language"], messages["text"])

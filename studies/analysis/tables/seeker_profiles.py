@@ -57,9 +57,9 @@ def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str
     of_people = bool((profiles["origin"] == FROM_ANSWERS).any())
     # Numbers of two languages and of both together would tell what is hidden in one of them.
     languages = [] if of_people else find_languages(profiles)
-    for language, found in split_by_language(profiles, languages):
-        of = {"track": SIMULATED, "instrument": "", "language": language}
-        yield f"{SIMULATED} {language}", [*_of_profiles(of, found, guarded=of_people)]
+    for language, rows in split_by_language(profiles, languages):
+        labels = {"track": SIMULATED, "instrument": "", "language": language}
+        yield f"{SIMULATED} {language}", [*_of_profiles(labels, rows, guarded=of_people)]
 
 
 def _read_played_profiles(export: Export) -> pd.DataFrame:
@@ -68,52 +68,52 @@ def _read_played_profiles(export: Export) -> pd.DataFrame:
     return profiles[profiles["profile"].isin(set(export.whole()["profile"]) - {""})]
 
 
-def _of_profiles(of: Of, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[dict[str, Any]]:
-    yield from _mean(of | {"item": "age"}, profiles["age"], guarded=guarded)
-    yield from _count(of | {"item": "age"}, _bands(profiles["age"]), guarded=guarded)
+def _of_profiles(labels: Of, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[dict[str, Any]]:
+    yield from _mean(labels | {"item": "age"}, profiles["age"], guarded=guarded)
+    yield from _count(labels | {"item": "age"}, _bands(profiles["age"]), guarded=guarded)
     for name in OF_PROFILES:
-        yield from _count(of | {"item": name}, _numbers(profiles[name]), guarded=guarded)
+        yield from _count(labels | {"item": name}, _numbers(profiles[name]), guarded=guarded)
     for factor in FACTORS:
         if factor in profiles:
-            yield from _mean(of | {"item": factor}, profiles[factor], guarded=guarded)
+            yield from _mean(labels | {"item": factor}, profiles[factor], guarded=guarded)
 
 
 def _of_people(export: Export) -> Iterator[dict[str, Any]]:
     listed = people_in_results(export)
     who = set(listed.loc[listed["track"] == PEOPLE, "participant"])
     answers = answers_about_people(export)
-    given = answers[answers["participant"].isin(who) & (answers["instrument"] == PROFILE)]
+    profile_answers = answers[answers["participant"].isin(who) & (answers["instrument"] == PROFILE)]
     for item in ANSWERS:
-        of = {"track": PEOPLE, "instrument": PROFILE, "item": item, "language": POOLED}
-        yield from _count(of, _numbers(given.loc[given["item"] == item, "text"]), guarded=True)
+        labels = {"track": PEOPLE, "instrument": PROFILE, "item": item, "language": POOLED}
+        yield from _count(labels, _numbers(profile_answers.loc[profile_answers["item"] == item, "text"]), guarded=True)
 
 
-def _numbers(told: pd.Series) -> "pd.Series[int]":
+def _numbers(texts: pd.Series) -> "pd.Series[int]":
     """Return how often each value was told."""
-    values = told.astype(str).str.strip()
+    values = texts.astype(str).str.strip()
     return values[values != ""].value_counts().sort_index()
 
 
-def _bands(told: pd.Series) -> "pd.Series[int]":
+def _bands(ages: pd.Series) -> "pd.Series[int]":
     """Return the number of each band of ages, from the lowest that has someone to the highest."""
-    lowest = (told.dropna().astype(float) // YEARS * YEARS).astype(int)
+    lowest = (ages.dropna().astype(float) // YEARS * YEARS).astype(int)
     bands = range(lowest.min(), lowest.max() + 1, YEARS) if len(lowest) else ()
     return pd.Series({f"{low}–{low + YEARS - 1}": int((lowest == low).sum()) for low in bands}, dtype=int)
 
 
-def _count(of: Of, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[dict[str, Any]]:
+def _count(labels: Of, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[dict[str, Any]]:
     """Yield a row for each value; guarded, the rare ones are one row."""
     total = int(counts.sum())
     hidden = hidden_levels({str(value): int(count) for value, count in counts.items() if count}) if guarded else {}
     for value, count in counts.items():
         if value not in hidden and (count or not guarded):
-            yield Row(**of, level=str(value), n=total, count=int(count), share=count / total).cells()
+            yield Row(**labels, level=str(value), n=total, count=int(count), share=count / total).cells()
     if hidden:
-        yield _merge(of, total, int(counts[list(hidden)].sum()))
+        yield _merge(labels, total, int(counts[list(hidden)].sum()))
 
 
-def _merge(of: Of, total: int, count: int) -> dict[str, Any]:
-    row = Row(**of, level=OTHERS, n=total)
+def _merge(labels: Of, total: int, count: int) -> dict[str, Any]:
+    row = Row(**labels, level=OTHERS, n=total)
     if count < FEWEST:
         row.leave_out("count", "share", because=SMALL)
         row.values["count"] = pd.NA  # the column's other numbers stay whole
@@ -123,12 +123,12 @@ def _merge(of: Of, total: int, count: int) -> dict[str, Any]:
     return row.cells()
 
 
-def _mean(of: Of, told: pd.Series, *, guarded: bool) -> Iterator[dict[str, Any]]:
+def _mean(labels: Of, numbers: pd.Series, *, guarded: bool) -> Iterator[dict[str, Any]]:
     """Yield the row of a mean, if anything is known."""
-    values = told.dropna().astype(float)
+    values = numbers.dropna().astype(float)
     if values.empty:
         return
-    row = Row(**of, level="", n=len(values), count=pd.NA)
+    row = Row(**labels, level="", n=len(values), count=pd.NA)
     if guarded and len(values) < FEWEST:
         row.leave_out("mean", "sd", because=SMALL)
     else:

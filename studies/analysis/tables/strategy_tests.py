@@ -110,17 +110,17 @@ def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.Data
     """Yield what each row compares, by human and judge first, and the scores of both sides under either strategy."""
     for (human, judge), of_items in _scores_by_strategy(ratings).items():
         for scale, strategies in of_items.items():
-            of = {"judge": judge, "human": human} | key_columns(SCALE, scale)
+            labels = {"judge": judge, "human": human} | key_columns(SCALE, scale)
             for a, b in combinations(sorted(strategies), 2):
-                yield of | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
+                yield labels | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
 
 
 def _without_a_field(export: Export) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
     """Yield what each strategy compares with itself without a field; the field is a part of the second's name."""
-    for of, whole, without in comparisons(_with_variants(export)):
-        strategy, _sign, variant = of["strategy_b"].partition(VARIANT)
-        if variant and strategy == of["strategy_a"]:
-            yield of, whole, without
+    for labels, whole, without in comparisons(_with_variants(export)):
+        strategy, _sign, variant = labels["strategy_b"].partition(VARIANT)
+        if variant and strategy == labels["strategy_a"]:
+            yield labels, whole, without
 
 
 def _with_variants(export: Export) -> pd.DataFrame:
@@ -135,28 +135,28 @@ def _with_variants(export: Export) -> pd.DataFrame:
             for strategy, (_key, _sign, variant) in zip(varied["strategy"], codes, strict=True)
         ],
     )
-    asked = named[np.array([bool(get_field_left_out(variant)) for _key, _sign, variant in codes], dtype=bool)]
+    without_field = named[np.array([bool(get_field_left_out(variant)) for _key, _sign, variant in codes], dtype=bool)]
     people = whole["rater_kind"] != "judge"
-    return pd.concat([whole[people | whole["rater"].isin(asked["rater"])], asked], ignore_index=True)
+    return pd.concat([whole[people | whole["rater"].isin(without_field["rater"])], without_field], ignore_index=True)
 
 
 def _scores_by_strategy(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
     """Return the scores of both sides by (human, judge), SCALE and strategy."""
-    found: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
-    for of, both in both_sides(ratings, with_means=True):
-        of_items = found.setdefault((of["human"], of["judge"]), {})
-        of_items.setdefault(tuple(of[name] for name in SCALE), {})[of["strategy"]] = both
-    return found
+    scores: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
+    for labels, both in both_sides(ratings, with_means=True):
+        of_items = scores.setdefault((labels["human"], labels["judge"]), {})
+        of_items.setdefault(tuple(labels[name] for name in SCALE), {})[labels["strategy"]] = both
+    return scores
 
 
 def row_of(
-    of: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
+    labels: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
 ) -> dict[str, Any]:
     """Return the row without p_holm, which needs the other rows."""
     sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)
-    row = Row(**of, n=len(scores), clusters=len(set(clusters)))
+    row = Row(**labels, n=len(scores), clusters=len(set(clusters)))
     human, a, b = scores.to_numpy(float).T
     row.compute("r_a", lambda: correlation.pearson(human, a))
     row.compute("r_b", lambda: correlation.pearson(human, b))
@@ -164,7 +164,7 @@ def row_of(
     if np.isnan(row.values["difference"]):
         row.leave_out("low", "high", "p", *INDEPENDENT, because=Note("no_difference"))
     else:
-        arms = arms_to_draw(scores, of["human"], export)
+        arms = arms_to_draw(scores, labels["human"], export)
         add_interval(row, lambda: _infer(scores, clusters, arms, bootstrap))
         _add_williams(row, correlation.pearson(a, b))
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
@@ -195,8 +195,8 @@ def add_interval(row: Row, infer_difference: Callable[[], Inference]) -> None:
     add_inference(row, infer_difference, method_of_difference, interval_of=_interval_of, p=True)
 
 
-def _interval_of(found: Inference) -> Interval:
-    interval = found.interval()
+def _interval_of(inference: Inference) -> Interval:
+    interval = inference.interval()
     refuse_alike(interval.low, interval.high)
     return Interval(max(interval.low, -FARTHEST), min(interval.high, FARTHEST), interval.method)
 

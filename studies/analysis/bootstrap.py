@@ -42,7 +42,7 @@ class Interval:
 
 
 def refuse_alike(low: float, high: float) -> None:
-    """Raise `Undefined` where resamples all say the same: no interval and no test follows from them."""
+    """Raise `Undefined` where all resamples are equal, because no interval and no test follows from them."""
     if high - low < ALIKE:
         raise Undefined(ALL_ALIKE)
 

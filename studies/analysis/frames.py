@@ -217,7 +217,7 @@ def load(folder: Path) -> Export:
 
 
 def _of_variants(ratings: pd.DataFrame) -> pd.Series:
-    """Return which rows are of a judge that was asked in another way."""
+    """Return a mask of the rows of judges that were asked in another way."""
     codes = [code for code in ratings["rater"].cat.categories if VARIANT in code]
     return ratings["rater"].isin(codes) & (ratings["rater_kind"] == "judge")
 
@@ -225,7 +225,7 @@ def _of_variants(ratings: pd.DataFrame) -> pd.Series:
 def _find_left_out(
     ratings: pd.DataFrame, conversations: pd.DataFrame, excluded: frozenset[str], invalid: frozenset[str]
 ) -> pd.Series:
-    """Return which rows are left out: those of conversations that are, and those that excluded people gave."""
+    """Return a mask of the rows that are left out: of left-out conversations, or from excluded people."""
     is_kept = ratings["conversation"].isin(_without(conversations, excluded, invalid).index)
     by_excluded = ratings["rater"].isin(excluded) & (ratings["rater_kind"] != "judge")
     return ~is_kept | by_excluded
@@ -409,14 +409,14 @@ def _groups(table: pd.DataFrame) -> pd.Series:
 
 
 def _roles_of(table: pd.DataFrame) -> dict[str, str]:
-    """Return the roles of judges, by key and by group. Those of a group are one, or no one tells some."""
+    """Return the roles of judges by key and by group; the judges of a group share one role, where it is known."""
     judged = table.assign(judge=_judges_of(table))[(table["rater_kind"] == "judge") & (table["role"] != "")]
     roles = judged[["judge", "group", "role"]].drop_duplicates().astype(str)
     return {name: role for *names, role in roles.itertuples(index=False, name=None) for name in names}
 
 
 def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
-    """Return all conversations that conversations.csv names; the ratings alone tell less of them."""
+    """Return all conversations of conversations.csv; without that file the rated ones, with empty columns."""
     path = folder / "conversations.csv"
     if not path.is_file():
         gaps = dict.fromkeys(OF_CONVERSATION, "") | dict.fromkeys(COUNTED, np.nan)

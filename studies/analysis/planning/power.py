@@ -117,16 +117,16 @@ def _of_models(wish: Wish, on_progress: Progress) -> Chance:
     if wish.within == 1:
         raise ValueError("within: at 1 every difference of two models is the same for all people")
     means, sizes = means_of(wish.models, wish.separation), _sizes(wish)
-    batches_of: dict[int, list[NDArray[np.bool_]]] = {people: [] for people in sizes}
+    batches_by_people: dict[int, list[NDArray[np.bool_]]] = {people: [] for people in sizes}
     done, random = 0, np.random.default_rng(wish.seed)
     for studies in _batches(wish):
         on_progress(done, wish.studies, "studies")
         scores = means + sqrt(_error(wish)) * random.normal(size=(studies, max(sizes), wish.models))
         for people in sizes:
-            batches_of[people].append(significant_pairs(scores[:, :people], wish.alpha))
+            batches_by_people[people].append(significant_pairs(scores[:, :people], wish.alpha))
         done += studies
     on_progress(done, wish.studies, "done")
-    significant = {people: np.concatenate(batches) for people, batches in batches_of.items()}
+    significant = {people: np.concatenate(batches) for people, batches in batches_by_people.items()}
     at = {people: _size_of_models(wish, people, each.mean(axis=1)) for people, each in significant.items()}
     return Chance(
         asked=at[wish.people],

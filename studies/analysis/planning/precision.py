@@ -80,8 +80,8 @@ class Model:
 def agreements(export: Export) -> list[dict[str, str]]:
     """Return the agreements that can be planned: rows of agreement.csv without single raters, by
     `planning.agreement_rank`."""
-    labels = [row for row, _both in both_sides(export.ratings) if ":" not in row["human"]]
-    return sorted(labels, key=agreement_rank)
+    compared = [row for row, _both in both_sides(export.ratings) if ":" not in row["human"]]
+    return sorted(compared, key=agreement_rank)
 
 
 def compute_precision(

@@ -25,7 +25,7 @@ def estimate_of(row: Mapping[str, Any], names: Named = BOUNDED) -> Estimate:
 
 
 def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:
-    """Yield the rows by name of the item, in the order of the questionnaire."""
+    """Return the rows by name of the item, in the order of the questionnaire."""
     groups = dict(list(rows.groupby("item", observed=True)))
     return {item_name(instrument, item): groups[item] for item in in_order(instrument, map(str, groups))}
 
@@ -85,7 +85,7 @@ def lines_by_series(rows: pd.DataFrame, label: str, series: Sequence[str], colum
 
 
 def courses_of(rows: pd.DataFrame, along: str, counted: str, series: Sequence[str], column: str) -> list[Course]:
-    """Return one course for each of `series` that the column `column` has."""
+    """Return one course for each of `series` that `column` has."""
     groups = dict(list(rows.groupby(column, observed=True)))
     return [_course(groups[one], along, counted, number) for number, one in enumerate(series) if one in groups]
 
@@ -104,7 +104,7 @@ def first_humans(kinds: Iterable[str]) -> str:
 
 
 def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.DataFrame]]:
-    """Yield the kinds of raters whose word counts first, then the others by name."""
+    """Return the rows of each kind of raters: the kinds whose word counts first, then the others by name."""
     groups = [(str(raters), part) for raters, part in rows.groupby(column, observed=True)]
     place = {kind: number for number, kind in enumerate(HUMANS)}
     return sorted(groups, key=lambda pair: (place.get(pair[0], len(HUMANS)), pair[0]))

@@ -118,7 +118,7 @@ def _step(scores: Array) -> float:
 def _jitter(scores: Array, step: float, seed: int) -> Array:
     """Return the scores, spread so that equal points can be seen, always alike.
 
-    They are evenly chosen where there are too many.
+    Where there are too many, an even selection is returned.
     """
     sample = scores[np.linspace(0, len(scores) - 1, min(len(scores), MOST)).astype(int)]
     jittered: Array = sample + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(sample)) * step

@@ -108,7 +108,7 @@ class Shared:
 def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
     """Yield (`humans × judge strategy`, its rows): for each item two of all annotators and one for each of them.
 
-    Where no conversation has two raters of the kind, a single row tells so.
+    Where no conversation has two raters of the kind, a single row says so.
     """
     types = types_in(export.folder / CODEBOOK)
     people = _annotations(export.ratings, types)

@@ -76,7 +76,7 @@ class Guesses:
         return counts
 
     def unmet(self) -> list[str]:
-        """Return the arms that someone named and no one met, as where an arm is misspelt."""
+        """Return the arms that someone named but no one met, for example because of a misspelling."""
         return [arm for place, arm in enumerate(self.arms) if not (self.met == place).any()]
 
     def sizes(self, is_counted: NDArray[np.bool_]) -> dict[str, int]:

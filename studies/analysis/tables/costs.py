@@ -51,8 +51,8 @@ MEASURES = (*UNKNOWN, *COUNTS)
 def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (arm, its rows): means over the conversations for which a model was asked for that purpose.
 
-    A failed attempt counts with what is told of it; where that is nothing, it took nothing. A conversation with an
-    answer of which a measure is not told is left out of that measure.
+    A failed attempt counts with the values that it has, and with 0 where it has none. A conversation with an answer
+    that lacks a measure is left out of that measure.
     """
     used = _by_conversation(export)
     languages = find_languages(used)

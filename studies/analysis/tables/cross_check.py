@@ -399,7 +399,7 @@ class Model:
 
 
 def _once(compute: Callable[[], Item]) -> Callable[[], Item]:
-    """Remember the result, also that there is none."""
+    """Cache the result, or the error that there is none."""
     outcome: list[Item | Undefined] = []
 
     def recall() -> Item:

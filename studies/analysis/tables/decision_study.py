@@ -81,7 +81,7 @@ Facets = dict[str, NDArray[np.intp]]
 def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (group of raters, its rows), of each instrument as a whole: all items together, or its only one.
 
-    What one rater alone rated tells nothing of raters and is left out there.
+    Things that a single rater rated say nothing about raters and are left out there.
     """
     single = single_ratings(export)
     for name, rated in single.groupby("group", observed=True):

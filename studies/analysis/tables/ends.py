@@ -64,14 +64,14 @@ class Group:
         return int((self.turns >= turn).sum())
 
     def count_followed(self, turn: int, counting: Sequence[str]) -> int:
-        """Return the number of clusters of which something is known at that turn.
+        """Return the number of clusters with a conversation that was not censored before that turn.
 
-        Not all of their conversations were censored before. `counting`: the ends that are none of that.
+        `counting`: the ends that do not censor.
         """
         is_followed = (self.turns >= turn) | is_end(counting, self.ends)
         return len(np.unique(self.clusters[is_followed]))
 
     def last_known_turn(self) -> float:
-        """Return the last turn of which the curve of leaving tells: infinite where all have left before."""
+        """Return the last turn at which the curve of leaving is known: infinite where all have left before."""
         at_end = incidence.still_open(leaving(self.counts.sum(axis=0)))[-1]
         return np.inf if at_end == 0 else float(self.turns.max())

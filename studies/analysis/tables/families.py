@@ -19,7 +19,7 @@ def adjust(
 ) -> list[TableRow]:
     """Return the same rows; each that has a `p` has the adjusted one as `p_holm`.
 
-    Rows of which `family` says the same are one family of tests. `undecided`: whether a row without p was tested, but
+    Rows with the same `family` are one family of tests. `undecided`: whether a row without p was tested, but
     nothing differed; this counts as p = 1 in its family: what a test finds must not decide whether it is one.
     """
 

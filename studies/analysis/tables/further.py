@@ -51,7 +51,7 @@ def _append(table: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFr
 
 
 def _further_rows(table: Table, rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each statistic of each row of `rows`, with the keys among `columns`."""
+    """Yield a row for each statistic of each of `rows`, with the keys among `columns`."""
     statistics = dict.fromkeys(re.sub("_(low|high)$", "", name) for name in table.further)
     for row in rows.to_dict("records"):
         about = {NAMES.get(name, name): value for name, value in row.items()} | {"sample": "all"}

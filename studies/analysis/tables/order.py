@@ -94,8 +94,8 @@ def order(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
 def read_positions(path: Path) -> pd.DataFrame:
     """Return `participant`, `position` and `previous`, indexed by conversation.
 
-    `position` is a float, nan where the file says none. `previous` is the arm of the participant's conversation before:
-    empty for the first, None where the file has it not.
+    `position` is a float, nan where the file has none. `previous` is the arm of the participant's conversation before:
+    empty for the first, None where the file does not have it.
     """
     table = read_table(path, ("conversation",), ("participant", "arm", "position"))
     # A table that had gaps in this column was often saved with 5.0 for 5.

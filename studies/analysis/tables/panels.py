@@ -18,7 +18,7 @@ LEAST = 2  # judges
 
 
 def panels(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    """Yield the r of each panel with each kind of people; one judge is no panel."""
+    """Yield the r of each panel of two judges or more with each kind of people."""
     ratings = export.ratings.astype(dict.fromkeys(["rater", "rater_kind", "strategy", "role", *SCALE, *UNIT], str))
     people = ratings[ratings["rater_kind"] != "judge"]
     for (strategy, role), judged in ratings[ratings["rater_kind"] == "judge"].groupby(["strategy", "role"]):

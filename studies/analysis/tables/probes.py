@@ -1,4 +1,4 @@
-"""probes.csv: what a judge's scores hang on and should not: how it is asked, chance, length, order, its own kin."""
+"""probes.csv: what should not influence a judge's scores: wording, chance, length, order, its own kin."""
 
 from collections.abc import Iterator
 from typing import Any

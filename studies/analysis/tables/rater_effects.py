@@ -1,4 +1,4 @@
-"""rater_effects.csv: what of the scores is the raters' own strictness, and how many raters a score needs.
+"""rater_effects.csv: how much of the scores is the raters' strictness, and how many raters a score needs.
 
 Counsellors' own conversations: `score ~ arm + (1 | counsellor) + (1 | card)`. Second raters, several on the same
 conversations: `score ~ arm + (1 | conversation) + (1 | reviewer)`. Both crossed, by REML, for each item. Then the

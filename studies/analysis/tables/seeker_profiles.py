@@ -50,7 +50,7 @@ Of = dict[str, str]
 def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield (track, its rows): ages in bands, the number of each value, and means.
 
-    What a file does not tell has no rows.
+    Values that no file has are left out.
     """
     yield PEOPLE, [*_of_people(export)]
     profiles = _read_played_profiles(export)
@@ -89,7 +89,7 @@ def _of_people(export: Export) -> Iterator[dict[str, Any]]:
 
 
 def _numbers(texts: pd.Series) -> "pd.Series[int]":
-    """Return how often each value was told."""
+    """Return the number of each value."""
     values = texts.astype(str).str.strip()
     return values[values != ""].value_counts().sort_index()
 

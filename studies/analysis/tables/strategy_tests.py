@@ -124,7 +124,7 @@ def _without_a_field(export: Export) -> Iterator[tuple[dict[str, str], pd.DataFr
 
 
 def _with_variants(export: Export) -> pd.DataFrame:
-    """Return the ratings of people, and of judges that were asked without a field, both as they are and so."""
+    """Return the ratings of people and of judges that were also asked without a field, with and without it."""
     texts = {"rater": str, "strategy": str}
     whole, varied = export.ratings.astype(texts), export.variants.dropna(subset="score").astype(texts)
     codes = [code.partition(VARIANT) for code in varied["rater"]]
@@ -220,7 +220,7 @@ def _add_williams(row: Row, r_ab: float) -> None:
 
 
 def is_of_field(table: pd.DataFrame) -> pd.Series:
-    """Tell which rows are of a judge with and without a field, the others being of two strategies."""
+    """Return which rows compare a judge with and without a field; the others compare two strategies."""
     return table["strategy_b"].str.contains(VARIANT, regex=False)
 
 

@@ -99,7 +99,7 @@ def observed_chats(export: Export) -> pd.DataFrame:
 
 
 def horizon(groups: Collection[Group]) -> int:
-    """Return the last turn up to which all curves tell; the same for all arms, so that their mean turns compare."""
+    """Return the last turn at which all curves are known; one for all arms, so that their mean turns compare."""
     shortest = min(group.last_known_turn() for group in groups)
     return int(shortest) if np.isfinite(shortest) else max(int(group.turns.max()) for group in groups)
 

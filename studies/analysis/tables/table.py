@@ -1,4 +1,4 @@
-"""The facts that a table of results tells of itself."""
+"""The description of a table of results."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Final scores by whom an arm talked to, so that two conditions or setups can be compared on the same ones."""
+"""Final scores by profile or person, so that two conditions or setups can be compared on the same ones."""
 
 import pandas as pd  # noqa: TID253
 

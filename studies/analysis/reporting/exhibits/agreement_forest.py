@@ -70,8 +70,10 @@ def agreement_forest(results: Results) -> Exhibit | None:
         ),
         dot_panels(panels, _("Pearson's r"), series=names, at=0, width=ONE, whole=SCALE_OF_R, ticks=TICKS_OF_R),
     )
-    text = _describe(whole) if alpha is None else _describe_items(with_r, alpha)
-    return Exhibit("agreement", _("Agreement of judges and people"), list(text), chart, rows, _by_item(rows, words))
+    sentences = _describe(whole) if alpha is None else _describe_items(with_r, alpha)
+    return Exhibit(
+        "agreement", _("Agreement of judges and people"), list(sentences), chart, rows, _by_item(rows, words)
+    )
 
 
 def agreement_rows(results: Results) -> pd.DataFrame:

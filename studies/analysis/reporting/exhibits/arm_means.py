@@ -52,14 +52,14 @@ def arm_means(results: Results) -> Exhibit | None:
         join_sentences([_describe_intervals(results, names), _describe_axis(results, rows)]),
         _draw(rows, arms),
     )
-    text = [
+    sentences = [
         *_describe(rows),
         say_opposed(opposed_alpha(results, rows, "raters")),
         _describe_best(rows, results),
         *_describe_leaving(results.table("survival")),
     ]
     board = board_of(str(first["raters"]), rows, results, NOT_DESCRIBED)
-    return Exhibit("arms", _("The arms"), list(filter(None, text)), chart, rows, [board])
+    return Exhibit("arms", _("The arms"), list(filter(None, sentences)), chart, rows, [board])
 
 
 def _describe_intervals(results: Results, names: Mapping[str, str]) -> str:

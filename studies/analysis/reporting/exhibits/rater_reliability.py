@@ -49,13 +49,9 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def _describe(rows: pd.DataFrame) -> Iterator[str]:
     name, title = ("icc_a_1", "ICC(A,1)") if rows["icc_a_1"].notna().any() else ("icc_1_1", "ICC(1,1)")
-    reliabilities = rows[name].dropna().astype(float)
-    if len(reliabilities):
-        text = (
-            decimal(reliabilities.min())
-            if len(reliabilities) == 1
-            else f"{decimal(reliabilities.min())}–{decimal(reliabilities.max())}"
-        )
+    icc = rows[name].dropna().astype(float)
+    if len(icc):
+        text = decimal(icc.min()) if len(icc) == 1 else f"{decimal(icc.min())}–{decimal(icc.max())}"
         yield _("A single rating of {raters} has a reliability of {values} ({title}); {k} raters each.").format(
             raters=raters_name(rows["raters"].iloc[0]), values=text, title=title, k=span(rows["k"])
         )

@@ -38,7 +38,7 @@ def strategy_gain(results: Results) -> Exhibit | None:
     if rows.empty or rows["difference"].isna().all():
         return None
     alpha = opposed_alpha(results, rows, "human")
-    text = [*gains_in_words(rows)] if alpha is None else [*_gains_by_item(rows), say_opposed(alpha)]
+    sentences = [*gains_in_words(rows)] if alpha is None else [*_gains_by_item(rows), say_opposed(alpha)]
     names = {"human": raters_name(rows["human"].iloc[0]), "level": LEVEL, "standard": strategy_name(STANDARD)}
     chart = figure(
         "main-strategies",
@@ -52,7 +52,7 @@ def strategy_gain(results: Results) -> Exhibit | None:
     return Exhibit(
         "strategies",
         _("Strategies compared"),
-        [*text, _describe_correction(rows), describe_status(results)],
+        [*sentences, _describe_correction(rows), describe_status(results)],
         chart,
         rows.drop(columns=[*OTHER_P]),
     )

@@ -303,7 +303,7 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _winning(rows: pd.DataFrame) -> pd.DataFrame:
-    """Judge × strategy × item."""
+    """Return the winning rates, judge × strategy × item."""
     keys = columns_that_differ(["judge", "strategy", "item"], rows)[:-1]
     rates = with_item_names(rows).assign(rate=rows["estimate"].map(decimal))
     wide = rates.pivot_table(index=keys, columns="item", values="rate", aggfunc="first").fillna("–")

@@ -110,9 +110,9 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
     if len(rows) and not rows["estimate"].any():
         yield prose(_("Every closed conversation has a final rating."))
     elif len(rows):
-        columns = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
+        frame = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
         yield Excerpt(
-            "no_final_rating", _("Closed conversations that people gave no final rating: share"), with_names(columns)
+            "no_final_rating", _("Closed conversations that people gave no final rating: share"), with_names(frame)
         )
 
 

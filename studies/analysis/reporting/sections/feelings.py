@@ -68,11 +68,11 @@ def _figures(changes: pd.DataFrame) -> Iterator[Part]:
     estimated = changes[changes["estimate"].notna()]
     for (measure, source, seekers), rows in estimated.groupby(["measure", "source", "seekers"]):
         name = _(MEASURES[measure]) if measure in MEASURES else measure
-        texts = join_with_commas([seekers_name(seekers), _source(source)])
+        text = join_with_commas([seekers_name(seekers), _source(source)])
         yield figure(
             f"emotion-{measure}-{source}-{seekers}",
             _("Change in {measure} ({seekers}): means with {level} intervals").format(
-                measure=name, seekers=_(SOURCES[source]) if source in SOURCES else texts, level=LEVEL
+                measure=name, seekers=_(SOURCES[source]) if source in SOURCES else text, level=LEVEL
             ),
             _("After minus before; lines are cluster bootstrap intervals. In brackets: conversations."),
             dot_panels(

@@ -120,8 +120,8 @@ def _lines(rows: pd.DataFrame, instrument: str, forms: tuple[str, ...]) -> list[
 
 
 def _decisions(table: pd.DataFrame) -> Iterator[Part]:
-    curves_of = table[table["statistic"].isin(CURVES) & table["estimate"].notna()] if len(table) else table
-    if curves_of.empty:
+    estimated = table[table["statistic"].isin(CURVES) & table["estimate"].notna()] if len(table) else table
+    if estimated.empty:
         return
     yield subheading(_("How many raters does a score need?"))
     yield prose(
@@ -132,7 +132,7 @@ def _decisions(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     yield from first_unfolded(
-        (_capital(raters_name(raters)), list(_curves(raters, rows))) for raters, rows in by_raters(curves_of)
+        (_capital(raters_name(raters)), list(_curves(raters, rows))) for raters, rows in by_raters(estimated)
     )
 
 

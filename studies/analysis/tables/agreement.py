@@ -27,14 +27,14 @@ from studies.analysis.measures.raters_left_out import Ratings
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.raters import JUDGE
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Sampling
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.reliability import by_item, cronbach_alpha, single_ratings
 from studies.analysis.tables.scores import mean_of_items
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "judge",
@@ -154,7 +154,7 @@ Sides = dict[tuple[str, ...], Side]  # by SCALE
 class Paired:
     """The two sides that a row of agreement.csv compares; `labels` name judge, strategy, human and SCALE."""
 
-    labels: dict[str, str]
+    labels: Labels
     human: Side
     judge: Side
 
@@ -163,7 +163,7 @@ class Paired:
         return _beside(self.human, self.judge)
 
 
-def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def agreement(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (`human × judge × strategy`, its rows); p_holm is over those of a moment."""
     humans, judges = _sides(export.ratings, with_means=True)
     opposed = _opposed_alphas(export)
@@ -191,7 +191,7 @@ def _opposed_alphas(export: Export) -> dict[tuple[str, ...], float]:
     return {key: alpha for key, alpha in alphas.items() if alpha <= 0}
 
 
-def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[tuple[Labels, pd.DataFrame]]:
     """Yield each row of agreement.csv with what it compares: columns `human` and `judge`, one row per UNIT.
 
     `with_means`: also item `*`, the mean over an instrument's items.
@@ -216,7 +216,7 @@ class Unpaired:
     `labels` name judge, strategy, human and SCALE.
     """
 
-    labels: dict[str, str]
+    labels: Labels
     human: pd.DataFrame
     judge: pd.DataFrame
 
@@ -288,7 +288,7 @@ def _by_scale(single: pd.DataFrame, by: str) -> Sides:
     return {tuple(map(str, key)): _side(of_scale, by) for key, of_scale in single.groupby(SCALE, observed=True)}
 
 
-def _shared_scales(rated: Sides, judged: Sides) -> Iterator[tuple[dict[str, str], Side, Side]]:
+def _shared_scales(rated: Sides, judged: Sides) -> Iterator[tuple[Labels, Side, Side]]:
     """Yield each instrument, moment and item that both sides scored on at least one conversation."""
     for key, human in rated.items():
         if key in judged and len(human.scores.index.intersection(judged[key].scores.index)):
@@ -301,7 +301,7 @@ def _side(single: pd.DataFrame, by: str) -> Side:
 
 def _compare(
     paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap, opposed: Mapping[tuple[str, ...], float]
-) -> dict[str, Any]:
+) -> Cells:
     both = paired.scores()
     about = _about(both, conversations)
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -13,7 +12,7 @@ from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import alt_test as measure
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.scales import CODEBOOK, NOMINAL, Place, types_in
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
@@ -25,7 +24,7 @@ from studies.analysis.tables.judged import (
     judged_rows,
     key_columns,
 )
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "judge",
@@ -75,7 +74,6 @@ METHODS = {
     ),
 }
 
-Rows = list[dict[str, Any]]
 Key = tuple[str, ...]
 Types = Mapping[Place, str]
 
@@ -105,7 +103,7 @@ class Shared:
         return bool(np.isfinite(values).sum() <= 2)
 
 
-def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
+def alt_test(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (`humans × judge strategy`, its rows): for each item two of all annotators and one for each of them.
 
     Where no conversation has two raters of the kind, a single row says so.
@@ -163,23 +161,23 @@ def _shared_scores(annotations: pd.DataFrame, answers: pd.Series, export: Export
     return Shared(several, judge, clusters, alone=len(rated) - len(several), type=type)
 
 
-def _rows(labels: dict[str, Any], items: Mapping[Key, Shared], bootstrap: Bootstrap) -> Rows:
+def _rows(labels: Cells, items: Mapping[Key, Shared], bootstrap: Bootstrap) -> list[Cells]:
     if not any(len(shared.judge) for shared in items.values()):
         return [_no_test(labels | dict.fromkeys(SCALE, ""))]
-    rows: Rows = []
+    rows: list[Cells] = []
     for scale, shared in items.items():
         of_item = labels | key_columns(SCALE, scale)
         rows += _of_item(of_item, shared, bootstrap) if len(shared.judge) else [_no_test(of_item)]
     return rows
 
 
-def _no_test(labels: dict[str, Any]) -> dict[str, Any]:
+def _no_test(labels: Cells) -> Cells:
     row = Row(**labels, statistic="winning_rate", annotator="", n=0, clusters=0)
     row.leave_out("estimate", because=Note("no_two_raters"))
     return row.cells()
 
 
-def _of_item(labels: dict[str, Any], shared: Shared, bootstrap: Bootstrap) -> Rows:
+def _of_item(labels: Cells, shared: Shared, bootstrap: Bootstrap) -> list[Cells]:
     comparisons = measure.compare(shared.annotations.to_numpy(float), shared.judge, shared.score())
     annotators = [
         _annotator(labels | {"annotator": str(name)}, comparison, shared, bootstrap)
@@ -193,7 +191,7 @@ def _of_item(labels: dict[str, Any], shared: Shared, bootstrap: Bootstrap) -> Ro
     return [row.cells() for row in (*together, *annotators)]
 
 
-def _annotator(labels: dict[str, Any], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
+def _annotator(labels: Cells, comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
     advantages = comparison.advantages()
     clusters = number_names(shared.clusters[comparison.items])
     row = Row(**labels, statistic="difference", n=len(advantages), clusters=int(clusters.max()) + 1)
@@ -210,7 +208,7 @@ def _adjust(annotators: list[Row]) -> None:
             row.values["p_adjusted"] = float(p)
 
 
-def _winning_rate(labels: dict[str, Any], annotators: list[Row], shared: Shared) -> Row:
+def _winning_rate(labels: Cells, annotators: list[Row], shared: Shared) -> Row:
     row = _of_all(labels, "winning_rate", shared)
     adjusted = [one.values["p_adjusted"] for one in annotators if "p_adjusted" in one.values]
     if adjusted:
@@ -237,9 +235,7 @@ def _cautions(annotators: list[Row], shared: Shared) -> Iterator[Note]:
         yield Note("independent_in_t_test", count=len(shared.judge), clusters=clusters)
 
 
-def _advantage(
-    labels: dict[str, Any], comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap
-) -> Row:
+def _advantage(labels: Cells, comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
     sums = np.zeros((len(shared.judge), 2 * len(comparisons)))
     for place, comparison in enumerate(comparisons):
         sums[comparison.items, place] = 1
@@ -257,7 +253,7 @@ def _resample(sums: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> 
     return resampled
 
 
-def _of_all(labels: dict[str, Any], statistic: str, shared: Shared) -> Row:
+def _of_all(labels: Cells, statistic: str, shared: Shared) -> Row:
     return Row(**labels, statistic=statistic, annotator="", n=len(shared.judge), clusters=len(set(shared.clusters)))
 
 

@@ -17,10 +17,10 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.raters import read_group
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import FINAL, mean_of_items, mean_of_raters, scores_of_raters
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -57,7 +57,7 @@ SCALE = ["group", "instrument", "moment"]
 OF_CONVERSATION = ["cluster", "seekers", "condition", "language"]
 
 
-def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def arm_means(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows); n is the number of conversations (at `turn` and `checkpoint`: of ratings in them).
 
     Several raters of a conversation count as one, their mean. Conversations without an arm are left out.
@@ -126,7 +126,7 @@ def _several(values: list[Any]) -> list[Any]:
 
 def _split(
     scores: pd.DataFrame, items: int, judges: list[str], kinds: list[tuple[str, str]], languages: list[str]
-) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+) -> Iterator[tuple[Labels, pd.DataFrame]]:
     """Yield (PARTS and strategy, the means of these), all together first; a part without scores is left out."""
     group = read_group(str(scores["group"].iloc[0]))
     for judge in [POOLED, *judges]:
@@ -154,7 +154,7 @@ def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
     return means.join(scores.drop_duplicates("conversation").set_index("conversation")[OF_CONVERSATION], "conversation")
 
 
-def _row(labels: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: Labels, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     values = scores["score"].to_numpy(float)
     clusters = number_names(scores["cluster"])
     row = Row(**labels, n=len(values))

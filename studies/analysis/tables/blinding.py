@@ -5,7 +5,6 @@ The question is asked of each conversation that had a reply; "I cannot tell" is 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -18,10 +17,10 @@ from studies.analysis.measures import blinding as measures
 from studies.analysis.measures.proportions import add_by_clusters
 from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.reading import read_table
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import add_resampled
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
 METHODS = {
@@ -84,7 +83,7 @@ class Guesses:
         return {"n": int(is_counted.sum()), "clusters": len(set(self.clusters[is_counted].tolist()))}
 
 
-def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def blinding(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows), `*` being all arms. n counts the conversations that were asked about."""
     guesses = guesses_of(export)
     if guesses is None:
@@ -95,7 +94,7 @@ def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     yield ALL, _note_unmet(_of_all(guesses, bootstrap), guesses.unmet())
 
 
-def _note_unmet(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
+def _note_unmet(rows: Iterator[Cells], unmet: list[str]) -> list[Cells]:
     """Return the rows; those that depend on how many arms there are say which of these no one met."""
     if not unmet:
         return list(rows)
@@ -134,7 +133,7 @@ def _guesses(texts: pd.Series, sure: pd.Series, export: Export) -> Guesses | Non
     )
 
 
-def _of_arm(guesses: Guesses, place: int, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _of_arm(guesses: Guesses, place: int, bootstrap: Bootstrap) -> Iterator[Cells]:
     met = guesses.met == place
     arm, counts = guesses.arms[place], guesses.counts()
     yield _row(arm, "bang", guesses.sizes(met), lambda row: _add_bang(row, counts.sum(axis=0), place))
@@ -148,7 +147,7 @@ def _of_arm(guesses: Guesses, place: int, bootstrap: Bootstrap) -> Iterator[dict
     yield _certainty(arm, guesses, met, bootstrap)
 
 
-def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[Cells]:
     everywhere = np.ones(len(guesses.met), dtype=bool)
     named = guesses.answers < len(guesses.arms)
     counts = guesses.counts()
@@ -159,7 +158,7 @@ def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     yield _certainty(ALL, guesses, everywhere, bootstrap)
 
 
-def _row(arm: str, statistic: str, sizes: dict[str, int], add: Callable[[Row], None]) -> dict[str, Any]:
+def _row(arm: str, statistic: str, sizes: dict[str, int], add: Callable[[Row], None]) -> Cells:
     row = Row(arm=arm, statistic=statistic, **sizes)
     with row.leave_out_if_undefined("estimate", "low", "high"):
         add(row)
@@ -238,13 +237,13 @@ def _add_accuracy(row: Row, counts: Array) -> None:
     row.values["by_chance"] = 0.0
 
 
-def _cannot_tell(arm: str, guesses: Guesses, is_counted: NDArray[np.bool_]) -> dict[str, Any]:
+def _cannot_tell(arm: str, guesses: Guesses, is_counted: NDArray[np.bool_]) -> Cells:
     clusters, none = guesses.clusters[is_counted], guesses.answers[is_counted] == len(guesses.arms)
     hits, totals = np.bincount(clusters, weights=none), np.bincount(clusters)
     return _row(arm, "cannot_tell", guesses.sizes(is_counted), lambda row: add_by_clusters(row, hits, totals))
 
 
-def _certainty(arm: str, guesses: Guesses, is_counted: NDArray[np.bool_], bootstrap: Bootstrap) -> dict[str, Any]:
+def _certainty(arm: str, guesses: Guesses, is_counted: NDArray[np.bool_], bootstrap: Bootstrap) -> Cells:
     rated = is_counted & ~np.isnan(guesses.sure)
 
     def add(row: Row) -> None:

@@ -1,7 +1,6 @@
 """costs.csv: what a conversation takes of time, tokens and money, and how long and fast the replies are."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -9,11 +8,11 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, read_calls
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Row
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.lengths import SHOWN, reply_lengths
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -48,7 +47,7 @@ UNKNOWN = {  # measure: the notes where it is unknown, of all conversations and 
 MEASURES = (*UNKNOWN, *COUNTS)
 
 
-def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def costs(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows): means over the conversations for which a model was asked for that purpose.
 
     A failed attempt counts with the values that it has, and with 0 where it has none. A conversation with an answer
@@ -101,7 +100,7 @@ def _by_conversation(export: Export) -> pd.DataFrame:
     return grouped.sum().mask(grouped.count().lt(grouped.size(), axis=0)).reset_index()
 
 
-def _row(labels: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: Cells, used: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     measured = used.dropna(subset=labels["measure"])
     nothing, of_some = UNKNOWN.get(labels["measure"], ("", ""))
     row = Row(**labels)

@@ -5,7 +5,6 @@ it would be if everything that is missing were the scale's lowest, or highest.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -16,12 +15,12 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note
 from studies.analysis.reading import read_table
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables import quality
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.judged import JUDGE, SCALE, key_columns
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [*quality.COLUMNS, "judge", "strategy", "arm", "item", "moment"]
 METHODS = {
@@ -60,7 +59,7 @@ RATED = ["rater_kind", *SCALE]
 NO_REASON = "no reason given"
 
 
-def quality_and_coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def quality_and_coverage(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (what, its rows): the indices of people and conversations, then what is missing."""
     for what, rows in quality.quality(export, bootstrap):
         yield what, [NO_COVERAGE | row for row in rows]
@@ -78,7 +77,7 @@ def of_quality(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["arm"].fillna("") == ""] if len(table) else table
 
 
-def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def coverage(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (judge, its rows), then those of people.
 
     An item without gaps has one row, over all arms. n: scores that were asked for; of a mean, things rated. `raters`:
@@ -112,7 +111,7 @@ def _by_arm(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(arm), of_arm
 
 
-def _of_judge(questions: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _of_judge(questions: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Iterator[Cells]:
     for key, rows in questions.groupby([*JUDGE, *SCALE]):
         labels = key_columns([*JUDGE, *SCALE], key)
         scale = scales.get((labels["instrument"], labels["item"]))
@@ -134,7 +133,7 @@ def _things(questions: pd.DataFrame, scale: Scale | None) -> pd.DataFrame:
     return things[list(MEANS)].mean().join(things[["arm", "cluster"]].first()).join(things["missing"].any())
 
 
-def _shares(labels: dict[str, str], questions: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _shares(labels: Labels, questions: pd.DataFrame) -> Iterator[Cells]:
     missing = questions["score"].isna()
     yield _share(labels, "missing_share", questions, missing)
     for reason, counted in _reasons(questions):
@@ -148,18 +147,14 @@ def _reasons(questions: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
         yield reason, reasons == reason
 
 
-def _share(
-    labels: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: Note
-) -> dict[str, Any]:
+def _share(labels: Labels, statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: Note) -> Cells:
     row = Row(**{"raters": ""} | labels, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
     add_wilson(row, float(counted.mean()))
     row.add_notes(*notes)
     return row.cells()
 
 
-def _means(
-    labels: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap
-) -> list[dict[str, Any]]:
+def _means(labels: Labels, things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap) -> list[Cells]:
     """Return the rows of a mean and of its bounds; nothing where nothing is missing, as they are one."""
     if not things["missing"].any():
         return []
@@ -167,9 +162,7 @@ def _means(
     return [mean, *(_mean(labels | {"statistic": name}, things, bootstrap, scale) for name in MEANS[1:])]
 
 
-def _mean(
-    labels: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None
-) -> dict[str, Any]:
+def _mean(labels: Labels, things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> Cells:
     row, clusters = Row(**labels, raters=""), things["cluster"].to_numpy(str)
     values: Array = things[labels["statistic"]].to_numpy(float)
     if np.isnan(values).any():
@@ -184,7 +177,7 @@ def _mean(
 # Answers that could not be read
 
 
-def _of_repairs(export: Export) -> Iterator[dict[str, Any]]:
+def _of_repairs(export: Export) -> Iterator[Cells]:
     for judge, rows in _askings(export).groupby("judge"):
         for arm, of_arm in _by_arm(rows):
             about = {"judge": str(judge), "strategy": "", "arm": arm, "instrument": "", "item": "", "moment": ""}
@@ -208,7 +201,7 @@ def _askings(export: Export) -> pd.DataFrame:
 # What people did not rate
 
 
-def _of_people(export: Export) -> Iterator[dict[str, Any]]:
+def _of_people(export: Export) -> Iterator[Cells]:
     chats = export.whole()
     closed = (chats["end_reason"] != "") & (chats["turns"] > 0)
     theirs = chats[closed & chats["seeker_kind"].isin(RATERS) & (chats["participant"] != "")]
@@ -228,7 +221,7 @@ def _conversations_with_final_rating(ratings: pd.DataFrame) -> set[str]:
     return set(ratings.loc[final & own, "conversation"].astype(str))
 
 
-def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
+def _of_skipped(export: Export) -> Iterator[Cells]:
     """Yield, by kind of raters and item, how often people left an item without a score."""
     for key, questions in _questions_to_people(export).groupby(RATED, observed=True):
         kind, *scale = map(str, key)
@@ -237,7 +230,7 @@ def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
             yield from _skips(labels | {"arm": arm}, of_arm)
 
 
-def _skips(labels: dict[str, str], questions: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _skips(labels: Labels, questions: pd.DataFrame) -> Iterator[Cells]:
     skipped = questions["score"].isna()
     note = Note("with_score", count=int((~skipped).sum()), all=len(questions))
     yield _share(labels, "skipped_share", questions, skipped, note)

@@ -15,11 +15,11 @@ from studies.analysis.measures import carry_over, coincidence, correlation, disc
 from studies.analysis.measures.libraries import KRIPPENDORFF, PINGOUIN, STATSMODELS, LibraryFit
 from studies.analysis.measures.variance import FORMS, one_way, two_way
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables import arm_pairs, order, rater_effects, reliability
 from studies.analysis.tables.agreement import unpaired_sides
 from studies.analysis.tables.discrimination import judges_of
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "table",
@@ -119,9 +119,7 @@ class Presented:
         return self._rows[table, names]
 
 
-def cross_check(
-    export: Export, _bootstrap: Bootstrap, tables: Tables | None = None
-) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def cross_check(export: Export, _bootstrap: Bootstrap, tables: Tables | None = None) -> Parts:
     """Yield (kind of number, its rows). `tables`: those computed before, whose numbers are ours."""
     presented = Presented(tables or {})
     sampled, sample = sample_of(export)
@@ -156,7 +154,7 @@ def _draw(items: Sequence[Item], most: int) -> list[Item]:
     return [items[place] for place in sorted(places)]
 
 
-def _row(check: Check, presented: Presented) -> dict[str, Any]:
+def _row(check: Check, presented: Presented) -> Cells:
     of = ", ".join(filter(None, (check.key.get(name) for name in OF)))
     row = Row(table=check.table, statistic=check.name, of=of, item=check.key["item"], n=check.n)
     row.values |= {"library": libraries.name_with_version(check.package), "agrees": ""}
@@ -219,7 +217,7 @@ def _reliability(export: Export) -> Iterator[Check]:
         yield _cronbach(key, reliability.by_item(rated).dropna().to_numpy(float))
 
 
-def _matrices(labels: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[Matrix]:
+def _matrices(labels: Labels, scores: pd.DataFrame, export: Export) -> Iterator[Matrix]:
     several = scores.duplicated(reliability.UNIT, keep=False)
     if several.any():
         yield Matrix(labels | {"unit": "conversation"}, scores[several])

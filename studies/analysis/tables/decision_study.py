@@ -31,10 +31,11 @@ from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.arm_pairs import OF, Compared, comparisons
 from studies.analysis.tables.rated_arms import Rated, complete_block, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.table import Parts
 
 METHODS = {
     "variance": _(
@@ -78,14 +79,14 @@ F_INTERVAL = Notes(Note("anova"), Note("f_interval"))
 Facets = dict[str, NDArray[np.intp]]
 
 
-def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def decision_study(export: Export, _bootstrap: Bootstrap) -> Parts:
     """Yield (group of raters, its rows), of each instrument as a whole: all items together, or its only one.
 
     Things that a single rater rated say nothing about raters and are left out there.
     """
     single = single_ratings(export)
     for name, rated in single.groupby("group", observed=True):
-        rows: list[dict[str, Any]] = []
+        rows: list[Cells] = []
         for (instrument, moment), scores in rated.groupby(["instrument", "moment"], observed=True):
             labels = {"raters": str(name), "unit": "conversation", "instrument": str(instrument), "moment": str(moment)}
             labels |= {"seekers": "", "condition": ""}
@@ -108,7 +109,7 @@ def _whole_instruments(compared: Iterable[Compared]) -> Iterator[Compared]:
         yield from (one for one in group if len(group) == 1 or one.labels["item"] == ALL_ITEMS)
 
 
-def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
+def _of_arms(item: Compared) -> Iterator[Cells]:
     """Yield the rows of an item over the arms; nothing where fewer than two users met every arm."""
     scores = item.complete().scores.T
     about = item.labels | _study("arm", OF_ARMS[:2]) | {"n": len(scores), "clusters": scores.shape[1]}
@@ -124,7 +125,7 @@ def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
         yield from (_row(about, statistic, k, _step_up(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
 
 
-def _of_rated_arms(labels: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_rated_arms(labels: Labels, scores: pd.DataFrame) -> Iterator[Cells]:
     """Yield the rows of users by raters for the instrument as a whole, that is all items together or its only one."""
     items = sorted(set(scores["item"].astype(str)))
     names = OF_ARMS if len(items) > 1 else OF_ARMS[:3]
@@ -132,7 +133,7 @@ def _of_rated_arms(labels: dict[str, str], scores: pd.DataFrame) -> Iterator[dic
         yield from _of_rated(labels | {"item": ALL_ITEMS if len(items) > 1 else items[0]}, rated, names)
 
 
-def _of_rated(labels: dict[str, str], rated: Rated, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _of_rated(labels: Labels, rated: Rated, names: tuple[str, ...]) -> Iterator[Cells]:
     sizes = {name: int(rated.scores[name].nunique()) for name in names}
     about = labels | _study("arm", names) | {"n": sizes["arm"], "clusters": sizes["user"]}
     left_out = _notes_on_gaps(rated)
@@ -163,9 +164,7 @@ def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
     return components_by_totals(values, {name: pd.factorize(scores[name])[0] for name in sizes})
 
 
-def _of_conversations(
-    labels: dict[str, str], scores: pd.DataFrame, names: tuple[str, ...], export: Export
-) -> Iterator[dict[str, Any]]:
+def _of_conversations(labels: Labels, scores: pd.DataFrame, names: tuple[str, ...], export: Export) -> Iterator[Cells]:
     facets = _facets(scores, names)
     about = labels | _study("conversation", names) | _counts(scores, facets, export)
     values = scores["score"].to_numpy(float)
@@ -188,7 +187,7 @@ def _of_conversations(
         yield _coefficient(about, components, f"{statistic}_items", k, {"rater": 1, "item": k}, Note("one_rater"))
 
 
-def _study(unit: str, facets: Sequence[str]) -> dict[str, Any]:
+def _study(unit: str, facets: Sequence[str]) -> Cells:
     return {"unit": unit, "facets": " × ".join(facets), "k_raters": pd.NA}
 
 
@@ -198,7 +197,7 @@ def _facets(scores: pd.DataFrame, names: tuple[str, ...]) -> Facets:
     return {name: number_names(columns[name]) for name in names}
 
 
-def _counts(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:
+def _counts(scores: pd.DataFrame, facets: Facets, export: Export) -> Cells:
     clusters = export.conversations.loc[scores["conversation"].astype(str), "cluster"]
     return {"n": int(facets["conversation"].max()) + 1, "clusters": clusters.nunique()}
 
@@ -233,7 +232,7 @@ def _method(components: Components, interval: Note) -> Notes:
     return Notes(components.method) if components.method == TOTALS else Notes(components.method, interval)
 
 
-def _variances(about: Mapping[str, Any], components: Components, *notes: Note) -> Iterator[dict[str, Any]]:
+def _variances(about: Mapping[str, Any], components: Components, *notes: Note) -> Iterator[Cells]:
     for effect, estimate in components.intervals().items():
         below = [Note("counts_as_zero")] if estimate.estimate < 0 else []
         name = effect_name(effect, max(map(len, components.variances)))
@@ -242,7 +241,7 @@ def _variances(about: Mapping[str, Any], components: Components, *notes: Note) -
 
 def _coefficient(
     about: Mapping[str, Any], components: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: Note
-) -> dict[str, Any]:
+) -> Cells:
     try:
         estimate = components.coefficient(numbers, absolute=COEFFICIENTS[statistic.partition("_")[0]])
     except Undefined as reason:
@@ -250,9 +249,7 @@ def _coefficient(
     return _row(about, statistic, k, estimate, _method(components, DELTA), *notes)
 
 
-def _row(
-    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note
-) -> dict[str, Any]:
+def _row(about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note) -> Cells:
     row = Row(**about, term=statistic, level="", k=k, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
@@ -274,7 +271,7 @@ def _why_none(estimate: float, method: Notes) -> Note:
 
 def _row_without_estimate(
     about: Mapping[str, Any], reason: Note, statistic: str = "variance_conversation", k: Any = pd.NA
-) -> dict[str, Any]:
+) -> Cells:
     row = Row(**about, term=statistic, level="", k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()

@@ -1,18 +1,15 @@
 """emotion.csv: how the seekers felt before and after, by their own account, as a Thinker supposed it, or as the file of
 an import says it."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import FEELINGS, TOLD, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Row
 from studies.analysis.tables.arms import add_mean
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
 
 COLUMNS = [
@@ -38,7 +35,7 @@ STATISTICS = BEFORE, AFTER, CHANGE = "before", "after", "change"
 EARLY = "early"  # 1 where a reply follows the last emotion of an import, else 0
 
 
-def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def emotion(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows). Conversations of which only one of before and after is known are left out."""
     felt = pd.concat([_self_reports(export), _states(export), _imports(export)])
     felt = felt.assign(change=felt[AFTER] - felt[BEFORE])
@@ -91,7 +88,7 @@ def _whose(chats: pd.DataFrame) -> pd.Series:
     return source.where(chats["participant"] == "", OF_PARTICIPANTS)
 
 
-def _row(labels: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: Cells, felt: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     both = felt.dropna(subset=[BEFORE, AFTER])
     row = Row(**labels)
     values, clusters = both[labels["statistic"]].to_numpy(float), both["cluster"].to_numpy(str)

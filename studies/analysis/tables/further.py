@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.notes import Note, Notes
+from studies.analysis.rows import Cells
 from studies.analysis.tables.roles import fill_roles
 from studies.analysis.tables.table import Table
 
@@ -50,7 +51,7 @@ def _append(table: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFr
     return more.astype(whole) if table.empty else pd.concat([table.astype(whole), more.astype(whole)])
 
 
-def _further_rows(table: Table, rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _further_rows(table: Table, rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[Cells]:
     """Yield a row for each statistic of each of `rows`, with the keys among `columns`."""
     statistics = dict.fromkeys(re.sub("_(low|high)$", "", name) for name in table.further)
     for row in rows.to_dict("records"):

@@ -11,7 +11,7 @@ from studies.analysis.bootstrap import Inference, Interval, number_names, refuse
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.jackknife import Jackknifed, method_of_r
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Labels, Row
 from studies.analysis.tables.inferences import add_inference, method_of_draws
 from studies.analysis.tables.scores import mean_of_items
 
@@ -45,7 +45,7 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([single, mean_of_items(single[items > 1], items[items > 1])], ignore_index=True)
 
 
-def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:
+def key_columns(names: Iterable[str], key: Any) -> Labels:
     """Return the key of a group as the first columns of a row."""
     return dict(zip(names, map(str, key), strict=True))
 

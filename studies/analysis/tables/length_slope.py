@@ -1,7 +1,6 @@
 """The rise of a judge's scores with the length of the replies, within an arm."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -10,14 +9,14 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns
 from studies.analysis.tables.scores import FINAL
 
 LENGTH, SLOPE = "length", "slope_per_sd"
 
 
-def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield the rows on how scores rise with length; conversations without an arm are left out."""
     arms = export.chats["arm"]
     final = plain[plain["moment"].isin(FINAL) & plain["conversation"].isin(arms.index[arms != ""])]
@@ -31,7 +30,7 @@ def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> 
             yield row.cells()
 
 
-def _length(labels: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+def _length(labels: Labels, rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Cells:
     assert export.replies is not None  # noqa: S101 - asked before
     replies = export.replies
     mean = replies.groupby("conversation")["characters"].mean()

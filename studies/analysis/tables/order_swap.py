@@ -1,7 +1,6 @@
 """The judges' verdicts on pairs that they saw in both orders."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -11,14 +10,14 @@ from studies.analysis.bootstrap import Bootstrap, number_names
 from studies.analysis.frames import Export, read_pairs
 from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import key_columns
 
 ORDER_SWAP, CONSISTENT, FIRST_BIAS = "order_swap", "share_consistent", "first_bias"
 
 
-def orders(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def orders(export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     path = export.folder / "pairs.csv"
     if not path.is_file():
         return
@@ -33,9 +32,7 @@ def orders(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
         yield from _order(labels | {"variant": ORDER_SWAP} | roles, rows, export, bootstrap)
 
 
-def _order(
-    labels: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap
-) -> Iterator[dict[str, Any]]:
+def _order(labels: Labels, rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     first = rows.drop_duplicates(["pair", "shown_first"])
     verdicts = first.pivot(index="pair", columns="shown_first", values="verdict")
     both = verdicts.reindex(columns=["a", "b"]).dropna()

@@ -1,8 +1,5 @@
 """pairwise.csv: how often each contestant was preferred to each other and to all others, and one scale for all."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest  # noqa: TID253
@@ -14,10 +11,10 @@ from studies.analysis.measures.bradley_terry import has_strengths, is_connected,
 from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import POOLED
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Labels, Row, Undefined
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.roles import METHOD, ROLE
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.verdicts import LOSS, TIE, WIN, Group, read_verdicts
 
 SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
@@ -56,10 +53,8 @@ METHODS = {
     ROLE: METHOD,
 }
 
-Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
-
-def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
+def pairwise(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (question and raters, its rows); shares are those of `contestant_a`.
 
     After the contests of two come the contestants against all others, with their strengths.
@@ -71,7 +66,7 @@ def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
         yield f"{labels['question']} {labels['raters']}", adjust(rows, lambda row: row["contestant_b"] == POOLED)
 
 
-def _contest(labels: dict[str, str], contest: Group, bootstrap: Bootstrap) -> Row:
+def _contest(labels: Labels, contest: Group, bootstrap: Bootstrap) -> Row:
     row = Row(**labels, **contest.counts())
     verdicts = contest.rows["verdict"].to_numpy()
     row.values |= {share: float((verdicts == sign).mean()) for share, sign in SHARES.items()}
@@ -130,7 +125,7 @@ def _add_first(row: Row, contest: Group) -> None:
         row.leave_out("first_share", because=Note("place_unknown"))
 
 
-def _scale(labels: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[Row]:
+def _scale(labels: Labels, group: Group, bootstrap: Bootstrap) -> list[Row]:
     """Return the row of each contestant against all others."""
     names = sorted({*group.rows["contestant_a"], *group.rows["contestant_b"]})
     wins = _wins(group, names)

@@ -1,7 +1,6 @@
 """All judges of one strategy and role as a panel, by the mean of those who gave a score: rows of probes.csv."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -10,14 +9,14 @@ from studies.analysis.frames import Export
 from studies.analysis.measures import correlation
 from studies.analysis.notes import Note
 from studies.analysis.pooling import POOLED
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables.agreement import SCALE, UNIT, Paired, add_interval_of_r, paired_sides, sampling_of
 
 PANEL = "panel"
 LEAST = 2  # judges
 
 
-def panels(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def panels(export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield the r of each panel of two judges or more with each kind of people."""
     ratings = export.ratings.astype(dict.fromkeys(["rater", "rater_kind", "strategy", "role", *SCALE, *UNIT], str))
     people = ratings[ratings["rater_kind"] != "judge"]
@@ -33,7 +32,7 @@ def panels(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
                 yield _row(paired, about, members, export, bootstrap)
 
 
-def _row(paired: Paired, about: dict[str, str], members: int, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(paired: Paired, about: Labels, members: int, export: Export, bootstrap: Bootstrap) -> Cells:
     both = paired.scores()
     human, panel = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     sampling = sampling_of(paired, both, export.conversations, bootstrap)

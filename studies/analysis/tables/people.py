@@ -4,7 +4,6 @@ Numbers of people below five are not told.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -13,7 +12,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.pooling import POOLED
 from studies.analysis.reading import numbers, read_table
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables import seeker_profiles
 from studies.analysis.tables.person_answers import (
     FEWEST,
@@ -22,7 +21,7 @@ from studies.analysis.tables.person_answers import (
     hidden_levels,
     people_in_results,
 )
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note", "language"]
 METHODS = {
@@ -41,7 +40,7 @@ CHOICES = (("profile", "age_band"), ("profile", "gender"))
 LANGUAGE = "language"
 
 
-def people(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def people(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (track, its rows): age, gender, language, and the scales that are about the person; then who the seekers
     were.
 
@@ -85,7 +84,7 @@ def scales_about_people(export: Export) -> pd.DataFrame:
     return scores[scores["conversation"] == ""].drop_duplicates(["participant", "instrument", "item"], keep="last")
 
 
-def _numeric(labels: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _numeric(labels: Labels, answers: pd.DataFrame) -> Iterator[Cells]:
     for (instrument, item), answers_to_item in answers.groupby(["instrument", "item"], sort=False):
         values = answers_to_item["value"].dropna().to_numpy(float)
         if not len(values):
@@ -98,13 +97,13 @@ def _numeric(labels: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str
         yield row.cells()
 
 
-def _count_choices(labels: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _count_choices(labels: Labels, answers: pd.DataFrame) -> Iterator[Cells]:
     for instrument, item in CHOICES:
         levels = answers.loc[(answers["instrument"] == instrument) & (answers["item"] == item), "text"]
         yield from _levels(labels | {"instrument": instrument, "item": item}, levels)
 
 
-def _levels(labels: dict[str, str], levels: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _levels(labels: Labels, levels: Iterable[str]) -> Iterator[Cells]:
     counts = pd.Series([level for level in levels if level], dtype=object).value_counts().sort_index()
     hidden = hidden_levels({str(level): int(count) for level, count in counts.items()})
     n = int(counts.sum())

@@ -1,7 +1,6 @@
 """probes.csv: what should not influence a judge's scores: wording, chance, length, order, its own kin."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -10,7 +9,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Labels, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
     JUDGE,
@@ -27,7 +26,7 @@ from studies.analysis.tables.length_slope import LENGTH, length_slopes
 from studies.analysis.tables.order_swap import ORDER_SWAP, orders
 from studies.analysis.tables.panels import PANEL, panels
 from studies.analysis.tables.self_preference import SELF_PREFERENCE, preferences
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     *JUDGE,
@@ -67,10 +66,8 @@ REPEAT, DIFFERENCE, WITHIN_SD = "repeat", "difference", "within_sd"
 VARIED = [*JUDGE, "variant", *SCALE]
 SAME = 1e-9  # scores that are closer than this are the same
 
-Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
-
-def probes(export: Export, bootstrap: Bootstrap) -> Found:
+def probes(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (what was probed, its rows).
 
     Item `*` is the mean over an instrument's items; n counts conversations (at `turn` and `checkpoint`: ratings in
@@ -88,7 +85,7 @@ def probes(export: Export, bootstrap: Bootstrap) -> Found:
 # Asked in another way
 
 
-def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     answers = judged_rows(export.variants)
     lacking = answers[answers["score"].isna()].groupby(VARIED).size().to_dict()
     unchanged = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
@@ -102,9 +99,7 @@ def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iter
         yield _difference(labels, both, lacking.get(key, 0), export, bootstrap)
 
 
-def _difference(
-    labels: dict[str, str], both: pd.DataFrame, lacking: int, export: Export, bootstrap: Bootstrap
-) -> dict[str, Any]:
+def _difference(labels: Labels, both: pd.DataFrame, lacking: int, export: Export, bootstrap: Bootstrap) -> Cells:
     differences = (both["varied"] - both["plain"]).to_numpy(float)
     clusters = clusters_of(both.index.get_level_values("conversation"), export)
     row = Row(**labels, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
@@ -122,7 +117,7 @@ def _difference(
 # Asked again
 
 
-def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     answers = judged_rows(pd.concat([export.ratings, export.variants])).dropna(subset="score")
     for key, rows in answers.groupby(VARIED):
         scores = rows.groupby([*UNIT, "replicate"])["score"].mean().groupby(UNIT)
@@ -133,7 +128,7 @@ def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
             yield _repeat(labels | {"variant": labels["variant"] or REPEAT}, spread, export, bootstrap)
 
 
-def _repeat(labels: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+def _repeat(labels: Labels, spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Cells:
     clusters = clusters_of(spread.index.get_level_values("conversation"), export)
     freedom = spread["size"].to_numpy(float) - 1
     squares = spread["var"].to_numpy(float) * freedom

@@ -17,8 +17,9 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.scales import CODEBOOK, instructions_in
+from studies.analysis.tables.table import Parts
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instructed_items, instrument_ids, load
 
@@ -169,7 +170,7 @@ def _read(folder: Path) -> dict[str, pd.DataFrame]:
     return {name: read_table(path, (), NEEDED[name]) for name, path in paths.items() if path.is_file()}
 
 
-def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[Cells]:
     """Return the rows of quality.csv from those of an export's tables, by their names.
 
     It is for a page, which has no files.
@@ -179,11 +180,11 @@ def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, A
     return list(indices(collect(tables, _our_instructions())))
 
 
-def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def quality(export: Export, _bootstrap: Bootstrap) -> Parts:
     yield "people and conversations", list(indices(of_export(export)))
 
 
-def indices(collected: Collected) -> Iterator[dict[str, Any]]:
+def indices(collected: Collected) -> Iterator[Cells]:
     """Yield people's rows first, in the order of their codes; then the conversations'."""
     rows = [
         *_of_ratings(collected.ratings),
@@ -207,7 +208,7 @@ class Whole:
     are_final: NDArray[np.bool_]
 
 
-def _of_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_ratings(ratings: pd.DataFrame) -> Iterator[Cells]:
     means = ratings.groupby([*RATING, "item"])["score"].mean().reset_index()
     means = means.assign(rating=means.groupby(RATING).ngroup())
     by_person = dict(list(means.groupby(OF_PERSON)))
@@ -265,7 +266,7 @@ def identical_rows(scores: Array) -> float:
     return float((counts[2][counts[1].ravel()] > 1).mean())
 
 
-def _straight(about: dict[str, Any], rated: pd.DataFrame, whole: Whole) -> dict[str, Any]:
+def _straight(about: Cells, rated: pd.DataFrame, whole: Whole) -> Cells:
     backwards = rated[::-1]  # so that the first arm of a conversation stays
     arms = dict(zip(backwards["conversation"], backwards["arm"], strict=True))
     final = [code for code, is_final in zip(whole.conversations, whole.are_final, strict=True) if is_final]
@@ -281,7 +282,7 @@ def _straight(about: dict[str, Any], rated: pd.DataFrame, whole: Whole) -> dict[
     return row
 
 
-def _seconds(about: dict[str, Any], seconds: pd.Series) -> dict[str, Any]:
+def _seconds(about: Cells, seconds: pd.Series) -> Cells:
     measured = seconds.dropna()
     return _row(about | {"n": len(measured)}, "seconds_per_item", lambda: _median(measured))
 
@@ -294,7 +295,7 @@ def _median(values: pd.Series) -> float:
 # Of a person's questionnaires
 
 
-def _of_answers(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_answers(answers: pd.DataFrame) -> Iterator[Cells]:
     """Yield the rows of instruments of ours with several scales of several items, which is the Big Five."""
     ours = [id for id in instrument_ids() if len(_split(load(id))) > 1]
     for instrument in ours:
@@ -347,7 +348,7 @@ def reverse_items(questionnaire: Questionnaire, values: Mapping[str, float]) -> 
 # Of items that tell what to answer (Meade & Craig 2012, doi 10.1037/a0028085)
 
 
-def _of_instructed(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_instructed(answers: pd.DataFrame) -> Iterator[Cells]:
     """Yield a person's share of instructed items over everything, and what they missed where they did.
 
     So a slip beside one rating is told of that rating alone.
@@ -367,7 +368,7 @@ def _of_instructed(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
 # Of a conversation
 
 
-def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[Cells]:
     final = ratings[ratings["moment"].isin(["", "final"])]
     for key, rated in final.groupby([*RATING]):
         kind, person, instrument, conversation, *_rest = key
@@ -390,7 +391,7 @@ def _require_measured(value: float) -> float:
     return value
 
 
-def _of_conversations(collected: Collected) -> Iterator[dict[str, Any]]:
+def _of_conversations(collected: Collected) -> Iterator[Cells]:
     messages = dict(list(collected.messages.groupby("conversation")))
     nothing = collected.messages.iloc[:0]
     people = collected.conversations[collected.conversations["participant"] != ""]
@@ -399,7 +400,7 @@ def _of_conversations(collected: Collected) -> Iterator[dict[str, Any]]:
         yield from _of_conversation(about, row, messages.get(row["conversation"], nothing))
 
 
-def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_conversation(about: Cells, row: Mapping[str, Any], messages: pd.DataFrame) -> Iterator[Cells]:
     about = about | {"n": len(messages), "clusters": 1}
     least = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
     too_few = row["end_reason"] != "" and row["turns"] < least
@@ -413,7 +414,7 @@ def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd
     yield _row(about, "technical", lambda: float(failed), flagged=failed > 0 or ended)
 
 
-def _lengths(about: dict[str, Any], language: str, texts: pd.Series) -> dict[str, Any]:
+def _lengths(about: Cells, language: str, texts: pd.Series) -> Cells:
     if language in BY_CHARACTERS:
         characters = float(texts.str.strip().str.len().median())
         return _row(about, "message_characters", lambda: characters, flagged=characters < CHARACTERS)
@@ -426,7 +427,7 @@ def _require(holds: bool | np.bool_, code: str) -> None:
         raise Undefined(code)
 
 
-def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool = False) -> dict[str, Any]:
+def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool = False) -> Cells:
     row = Row(**{"conversation": "", **about}, statistic=statistic, method=METHODS[statistic])
     row.compute("estimate", value)
     row.values["flagged"] = str(bool(flagged)).lower() if statistic in FLAGS else ""

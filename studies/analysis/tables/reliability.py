@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -18,10 +17,10 @@ from studies.analysis.measures import clustered, coincidence, gwet, kappa, polyc
 from studies.analysis.measures.coincidence import Counts, Level
 from studies.analysis.measures.variance import FORMS, Icc, OneWay, one_way, two_way, two_way_by_components
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables.inferences import add_inference
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
 TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
@@ -110,14 +109,14 @@ METHODS = {
 UNIT = ["conversation", "turn"]
 
 
-def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def reliability(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (group of raters, its rows).
 
     A judge's replicates count as one rating, their mean; of a person's the first counts.
     """
     scales = scales_of(export.folder, export.ratings)
     for name, rated in single_ratings(export).groupby("group", observed=True):
-        rows: list[dict[str, Any]] = []
+        rows: list[Cells] = []
         for (instrument, moment), of_instrument in rated.groupby(["instrument", "moment"], observed=True):
             labels = {"raters": str(name), "instrument": str(instrument), "moment": str(moment)}
             for item, scores in of_instrument.groupby("item", observed=True):
@@ -136,8 +135,8 @@ def single_ratings(export: Export) -> pd.DataFrame:
 
 
 def _of_item(
-    scores: pd.DataFrame, labels: dict[str, str], conversations: pd.DataFrame, scales: Items, bootstrap: Bootstrap
-) -> Iterator[dict[str, Any]]:
+    scores: pd.DataFrame, labels: Labels, conversations: pd.DataFrame, scales: Items, bootstrap: Bootstrap
+) -> Iterator[Cells]:
     several = scores.duplicated(UNIT, keep=False)
     if several.any():
         scale = scales[labels["instrument"], labels["item"]]
@@ -170,11 +169,11 @@ def by_item(rated: pd.DataFrame) -> pd.DataFrame:
 def _conversations_row(
     wide: pd.DataFrame,
     whole: pd.DataFrame,
-    labels: dict[str, str],
+    labels: Labels,
     conversations: pd.DataFrame,
     scale: Scale,
     bootstrap: Bootstrap,
-) -> dict[str, Any]:
+) -> Cells:
     """Return the row of an item. `whole`: with the conversations that one rater rated, which AC2 needs for chance."""
     matrix = wide.to_numpy(float)
     clusters = _clusters(wide.index, conversations)
@@ -378,7 +377,7 @@ def _fleiss(counted: Counts) -> float:
     return float(fleiss_kappa(counted.counts))
 
 
-def _arms_row(means: pd.DataFrame, labels: dict[str, str]) -> dict[str, Any]:
+def _arms_row(means: pd.DataFrame, labels: Labels) -> Cells:
     """Return the row of arms, in which raters had their own conversations, so only the one-way forms mean something."""
     row = Row(**labels, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
     row.leave_out(*(name for name in _MEASURED if name not in _with_bounds(ONE_WAY)), because=Note("own_conversations"))
@@ -390,8 +389,8 @@ def _arms_row(means: pd.DataFrame, labels: dict[str, str]) -> dict[str, Any]:
 
 
 def _of_items(
-    rated: pd.DataFrame, labels: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
-) -> Iterator[dict[str, Any]]:
+    rated: pd.DataFrame, labels: Labels, conversations: pd.DataFrame, bootstrap: Bootstrap
+) -> Iterator[Cells]:
     """Yield one row per instrument: its items as a scale, over the ratings that answered all of them."""
     wide = by_item(rated)
     if wide.shape[1] < 2:

@@ -4,7 +4,6 @@ EmoHarbor has it as Figures 3, 4 and 8. Numbers of fewer than five people are no
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -13,7 +12,7 @@ from studies.analysis.frames import Export, read_profiles
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.pooling import POOLED
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.person_answers import (
     FEWEST,
@@ -22,6 +21,7 @@ from studies.analysis.tables.person_answers import (
     hidden_levels,
     people_in_results,
 )
+from studies.analysis.tables.table import Parts
 
 METHODS = {
     "level": _(
@@ -44,10 +44,9 @@ ANSWERS = ("occupation", "topic")
 OTHERS = "(others)"
 YEARS = 10  # in a band of ages
 FROM_ANSWERS = "answers"  # where a profile was made of what a participant answered
-Of = dict[str, str]
 
 
-def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Parts:
     """Yield (track, its rows): ages in bands, the number of each value, and means.
 
     Values that no file has are left out.
@@ -68,7 +67,7 @@ def _read_played_profiles(export: Export) -> pd.DataFrame:
     return profiles[profiles["profile"].isin(set(export.whole()["profile"]) - {""})]
 
 
-def _of_profiles(labels: Of, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[dict[str, Any]]:
+def _of_profiles(labels: Labels, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[Cells]:
     yield from _mean(labels | {"item": "age"}, profiles["age"], guarded=guarded)
     yield from _count(labels | {"item": "age"}, _bands(profiles["age"]), guarded=guarded)
     for name in OF_PROFILES:
@@ -78,7 +77,7 @@ def _of_profiles(labels: Of, profiles: pd.DataFrame, *, guarded: bool) -> Iterat
             yield from _mean(labels | {"item": factor}, profiles[factor], guarded=guarded)
 
 
-def _of_people(export: Export) -> Iterator[dict[str, Any]]:
+def _of_people(export: Export) -> Iterator[Cells]:
     listed = people_in_results(export)
     who = set(listed.loc[listed["track"] == PEOPLE, "participant"])
     answers = answers_about_people(export)
@@ -101,7 +100,7 @@ def _bands(ages: pd.Series) -> "pd.Series[int]":
     return pd.Series({f"{low}–{low + YEARS - 1}": int((lowest == low).sum()) for low in bands}, dtype=int)
 
 
-def _count(labels: Of, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[dict[str, Any]]:
+def _count(labels: Labels, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[Cells]:
     """Yield a row for each value; guarded, the rare ones are one row."""
     total = int(counts.sum())
     hidden = hidden_levels({str(value): int(count) for value, count in counts.items() if count}) if guarded else {}
@@ -112,7 +111,7 @@ def _count(labels: Of, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[d
         yield _merge(labels, total, int(counts[list(hidden)].sum()))
 
 
-def _merge(labels: Of, total: int, count: int) -> dict[str, Any]:
+def _merge(labels: Labels, total: int, count: int) -> Cells:
     row = Row(**labels, level=OTHERS, n=total)
     if count < FEWEST:
         row.leave_out("count", "share", because=SMALL)
@@ -123,7 +122,7 @@ def _merge(labels: Of, total: int, count: int) -> dict[str, Any]:
     return row.cells()
 
 
-def _mean(labels: Of, numbers: pd.Series, *, guarded: bool) -> Iterator[dict[str, Any]]:
+def _mean(labels: Labels, numbers: pd.Series, *, guarded: bool) -> Iterator[Cells]:
     """Yield the row of a mean, if anything is known."""
     values = numbers.dropna().astype(float)
     if values.empty:

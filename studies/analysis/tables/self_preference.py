@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -11,13 +10,13 @@ from dialogue.judges.makers import maker_of
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_table
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, key_columns
 
 SELF_PREFERENCE, INTERACTION = "self_preference", "interaction"
 
 
-def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield one row for each item of a judge about whom all is known; for others one row with the reason."""
     makers, supporters = judges_makers(export.folder), supporters_makers(export.folder)
     for (judge, strategy), rows in plain.groupby(JUDGE):
@@ -48,9 +47,7 @@ def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> Note
     return Note("no_other_maker") if of_others.empty else None
 
 
-def _preference(
-    labels: dict[str, str], both: pd.DataFrame, own: str, export: Export, bootstrap: Bootstrap
-) -> dict[str, Any]:
+def _preference(labels: Labels, both: pd.DataFrame, own: str, export: Export, bootstrap: Bootstrap) -> Cells:
     kin = (both["kin"] == own).to_numpy(float)
     ahead = (both["score"] - both["others"]).to_numpy(float)
     clusters = clusters_of(both["conversation"], export)

@@ -21,7 +21,7 @@ from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import is_pooled
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, Paired, add_interval_of_r, paired_sides, sampling_of
 from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair
@@ -31,7 +31,7 @@ from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
 from studies.analysis.tables.scores import FINAL
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 OF = ["judge", "strategy", "raters", *SCALE]  # of both sides of a correlation
 NAMED = [*OF, "arm_a", "arm_b", "seekers", "condition"]
@@ -60,22 +60,20 @@ METHODS = {
     ),
 }
 
-Rows = list[dict[str, Any]]
 
-
-def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
+def sensitivity(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (sample, its rows); r of single raters is not among them."""
     all_samples = samples(export)
     changed = {name: sample for name, sample in all_samples.items() if len(sample.ratings) != len(export.ratings)}
     unnamed = dict.fromkeys(NAMED, "")
-    usual: Rows = []
+    usual: list[Cells] = []
     for name, sample in ({ALL: export} | changed).items():
         rows = [unnamed | row for row in _of_sample(sample, bootstrap)]
         usual = usual or rows
         yield name, [row | {"sample": name} for row in (*rows, *_list_lost(usual, rows))]
 
 
-def _list_lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
+def _list_lost(usual: list[Cells], rows: list[Cells]) -> Iterator[Cells]:
     """Yield a row for each estimate of the whole data that the sample cannot give."""
     there = {_key_of(row) for row in rows}
     for labels in (row for row in usual if _key_of(row) not in there):
@@ -84,7 +82,7 @@ def _list_lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
         yield labels | {"method": Notes()} | row.cells()
 
 
-def _key_of(row: dict[str, Any]) -> tuple[Any, ...]:
+def _key_of(row: Cells) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("statistic", *NAMED))
 
 
@@ -120,7 +118,7 @@ def _pairs(ratings: pd.DataFrame) -> dict[tuple[str, ...], Paired]:
     return {key: one for key, one in pairs.items() if ":" not in key[OF.index("raters")]}
 
 
-def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     for key, paired in sorted(_pairs(sample.ratings).items(), key=lambda pair: pair[0]):
         labels = dict(zip(OF, key, strict=True))
         if labels["moment"] in FINAL:
@@ -135,9 +133,7 @@ def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]
     yield from _iccs(final_export)
 
 
-def _correlation(
-    labels: dict[str, str], paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap
-) -> dict[str, Any]:
+def _correlation(labels: Labels, paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     both = paired.scores()
     human, judge = (both[side].to_numpy(float) for side in ("human", "judge"))
     sampling = sampling_of(paired, both, conversations, bootstrap)
@@ -147,13 +143,13 @@ def _correlation(
     return row.cells()
 
 
-def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     for arm, rows in arm_means(sample, bootstrap):
         for row in filter(is_pooled, rows):
             yield row | {"statistic": "mean", "arm_a": arm, "estimate": row["mean"]}
 
 
-def _differences(compared: Iterable[Compared]) -> Iterator[dict[str, Any]]:
+def _differences(compared: Iterable[Compared]) -> Iterator[Cells]:
     for item in compared:
         for a, b in combinations(item.arms, 2):
             pair = scores_of_pair(item, (a, b))
@@ -168,7 +164,7 @@ def _differences(compared: Iterable[Compared]) -> Iterator[dict[str, Any]]:
             yield row.cells()
 
 
-def _separations(compared: Iterable[Compared], bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _separations(compared: Iterable[Compared], bootstrap: Bootstrap) -> Iterator[Cells]:
     for item in compared:
         complete = item.complete()
         row = Row(n=complete.n_conversations(), clusters=len(complete.scores))
@@ -180,7 +176,7 @@ def _separations(compared: Iterable[Compared], bootstrap: Bootstrap) -> Iterator
         yield about | {"statistic": "msr_corrected", "estimate": cells["msr_corrected"]} | bounds
 
 
-def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
+def _iccs(sample: Export) -> Iterator[Cells]:
     """Yield the ICC of raters of a kind who rated the same conversations."""
     keys = ["group", "instrument", "moment", "item"]
     for key, scores in single_ratings(sample).groupby(keys, observed=True):
@@ -189,7 +185,7 @@ def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
             yield _icc(dict(zip(["raters", *keys[1:]], map(str, key), strict=True)), several, sample.conversations)
 
 
-def _icc(labels: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Any]:
+def _icc(labels: Labels, scores: pd.DataFrame, conversations: pd.DataFrame) -> Cells:
     """Return the ICC with the interval that reliability.csv has of it."""
     targets = scores.groupby(UNIT, observed=True).ngroup().to_numpy()
     of_targets = scores.assign(target=targets).groupby("target")["conversation"].first().astype(str)

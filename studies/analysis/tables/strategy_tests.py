@@ -25,12 +25,12 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
 from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.judged import clusters_of, key_columns
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 INDEPENDENT = ("williams_t", "williams_p")  # of rows that are independent alone
 COLUMNS = [
@@ -86,7 +86,7 @@ METHODS = {
 Key = tuple[str, ...]
 
 
-def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def strategy_tests(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (`human × judge`, its rows), then those of judges that were not told a field of the seeker.
 
     Of two strategies, `strategy_a` comes first in the alphabet; what only one of them scored is left out and noted.
@@ -97,16 +97,16 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
             yield f"{human} × {judge}", adjust(rows, _family, undecided=are_alike)
 
 
-def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+def _family(row: Cells) -> tuple[Any, ...]:
     return (*(row[name] for name in FAMILY), is_mean(row))
 
 
-def is_mean(row: dict[str, Any]) -> bool:
+def is_mean(row: Cells) -> bool:
     """Return whether a row is of the mean over an instrument's items, which is tested by itself."""
     return bool(row["item"] == ALL_ITEMS)
 
 
-def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[Labels, pd.DataFrame, pd.DataFrame]]:
     """Yield what each row compares, by human and judge first, and the scores of both sides under either strategy."""
     for (human, judge), of_items in _scores_by_strategy(ratings).items():
         for scale, strategies in of_items.items():
@@ -115,7 +115,7 @@ def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.Data
                 yield labels | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
 
 
-def _without_a_field(export: Export) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+def _without_a_field(export: Export) -> Iterator[tuple[Labels, pd.DataFrame, pd.DataFrame]]:
     """Yield what each strategy compares with itself without a field; the field is a part of the second's name."""
     for labels, whole, without in comparisons(_with_variants(export)):
         strategy, _sign, variant = labels["strategy_b"].partition(VARIANT)
@@ -149,9 +149,7 @@ def _scores_by_strategy(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mappi
     return scores
 
 
-def row_of(
-    labels: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
-) -> dict[str, Any]:
+def row_of(labels: Labels, under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Cells:
     """Return the row without p_holm, which needs the other rows."""
     sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
@@ -185,7 +183,7 @@ def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np
     return number_names(about["arm"]) if own and about["arm"].nunique() > 1 else None
 
 
-def are_alike(row: dict[str, Any]) -> bool:
+def are_alike(row: Cells) -> bool:
     """Return whether the two r are the same, also in every resample."""
     return bool(abs(row["difference"]) < ALIKE)
 

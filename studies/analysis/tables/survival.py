@@ -6,7 +6,6 @@ no one's leaving (a regular end, the cap, a technical failure) only stop a conve
 """
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -18,12 +17,12 @@ from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.proportions import BY_CLUSTERS, METHOD, effective_by_jackknife, wilson
 from studies.analysis.notes import INTERVAL, Note, Notes
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, is_end, leaving
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.log_ranks import log_ranks
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -77,18 +76,18 @@ TAILS = (0.025, 0.975)
 NOTHING_ENDED = Note("nothing_ended")
 
 
-def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def survival(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, condition and seekers, their rows), and of all arms together those of the tests."""
     for _seekers, chats in observed_chats(export).groupby("seekers"):
-        groups = {key: Group(rows) for key, rows in chats.groupby(OF)}
+        groups = {key: Group(part) for key, part in chats.groupby(OF)}
         common, left = horizon(groups.values()), any(group.is_leaver.any() for group in groups.values())
         for key, group in groups.items():
             labels = dict(zip(OF, map(str, key), strict=True))
             rows = _rows(labels, group, bootstrap, horizon=common, anybody_left=left)
             yield " ".join(filter(None, labels.values())), list(rows)
-        for (condition, seekers), rows in chats.groupby(OF[1:]):
+        for (condition, seekers), part in chats.groupby(OF[1:]):
             labels = {"arm": ALL, "condition": str(condition), "seekers": str(seekers)}
-            yield " ".join(filter(None, labels.values())), list(log_ranks(labels, rows))
+            yield " ".join(filter(None, labels.values())), list(log_ranks(labels, part))
 
 
 def observed_chats(export: Export) -> pd.DataFrame:
@@ -104,9 +103,7 @@ def horizon(groups: Collection[Group]) -> int:
     return int(shortest) if np.isfinite(shortest) else max(int(group.turns.max()) for group in groups)
 
 
-def _rows(
-    labels: dict[str, str], group: Group, bootstrap: Bootstrap, *, horizon: int, anybody_left: bool
-) -> Iterator[dict[str, Any]]:
+def _rows(labels: Labels, group: Group, bootstrap: Bootstrap, *, horizon: int, anybody_left: bool) -> Iterator[Cells]:
     seen = [place for place in range(len(ENDS)) if (group.ends == place).any()]
 
     def shares(sums: Array) -> Array:
@@ -126,14 +123,14 @@ def _rows(
     yield _actual_mean(labels, group, bootstrap)
 
 
-def _new_row(labels: dict[str, Any], group: Group) -> Row:
+def _new_row(labels: Cells, group: Group) -> Row:
     row = Row(**labels, n=len(group.chats), clusters=len(group.counts))
     turn = labels["turn"]
     row.values["at_risk"] = pd.NA if turn is pd.NA else group.at_risk(turn)
     return row
 
 
-def _share(labels: dict[str, Any], group: Group, estimate: float, without: Array) -> dict[str, Any]:
+def _share(labels: Cells, group: Group, estimate: float, without: Array) -> Cells:
     """Return the row of a share; `without` is the estimate with each of the clusters left out."""
     row = _new_row(labels, group)
     row.values["estimate"] = estimate = round(estimate, ROUNDED)
@@ -160,7 +157,7 @@ def _note_few_clusters(row: Row) -> None:
         row.add_notes(Note("few_clusters", count=clusters).on(INTERVAL))
 
 
-def _mean(labels: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> dict[str, Any]:
+def _mean(labels: Cells, group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> Cells:
     """Return the row of a restricted mean; unless `anybody_left` in any arm, it is that of the whole."""
     row = _new_row(labels, group)
 
@@ -181,7 +178,7 @@ def _mean(labels: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody
     return row.cells()
 
 
-def _actual_mean(labels: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
+def _actual_mean(labels: Labels, group: Group, bootstrap: Bootstrap) -> Cells:
     row = _new_row(labels | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
     turns = group.turns.astype(float)
     row.values["estimate"] = float(turns.mean())
@@ -189,7 +186,7 @@ def _actual_mean(labels: dict[str, str], group: Group, bootstrap: Bootstrap) -> 
     return row.cells()
 
 
-def _median(labels: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
+def _median(labels: Labels, group: Group, bootstrap: Bootstrap) -> Cells:
     row = _new_row(labels | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
     estimate = float(incidence.median(leaving(group.counts.sum(axis=0))))
     if np.isfinite(estimate):

@@ -1,7 +1,6 @@
 """trends.csv: how the seekers' supposed emotion and the ratings on the way go over the turns."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -10,12 +9,12 @@ from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cl
 from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Labels, Row
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import conversation_scores
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -42,7 +41,7 @@ ON_THE_WAY = ("checkpoint", "turn")  # moments
 MEAN, SLOPE = "mean", "slope"
 
 
-def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def trends(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows).
 
     `source` is that of states.csv, or the kind of raters, or empty: what the file of an import says. Means are over the
@@ -52,7 +51,7 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
     scores = scores[scores["arm"] != ""]
     languages = find_languages(scores)
     for arm, of_arm in scores.groupby("arm"):
-        rows: list[dict[str, Any]] = []
+        rows: list[Cells] = []
         for key, group in of_arm.groupby(OF):
             labels = dict(zip(OF, map(str, key), strict=True))
             for language, part in split_by_language(group, languages):
@@ -60,7 +59,7 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
         yield str(arm), rows
 
 
-def _course(labels: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _course(labels: Labels, scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield the row of each turn's mean, and that of the slope."""
     for turn, at_turn in scores.groupby("turn"):
         yield _mean(labels | {"statistic": MEAN, "turn": int(turn)}, at_turn, bootstrap)
@@ -105,13 +104,13 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
     return scores.join(about, on="conversation", how="inner").reset_index(drop=True)
 
 
-def _mean(labels: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _mean(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     row, values = Row(**labels), scores["score"].to_numpy(float)
     add_mean(row, values, scores["cluster"].to_numpy(str), bootstrap, alike="scores_alike", nothing="no_scores")
     return row.cells()
 
 
-def _slope(labels: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _slope(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     """Return the row of the slope: points per turn within conversations.
 
     So it does not matter which of them go on for long.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, weights
 from studies.analysis.frames import Export, read_pairs, read_table
 from studies.analysis.notes import Note
+from studies.analysis.rows import Labels
 from studies.design.pairing import name_seekers
 
 OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid", "setup")
@@ -34,7 +35,7 @@ class Verdicts:
     alike: int  # both sides were of the same arm and the same kind of seekers
     ablated: int  # on two arms, and a seeker was changed for an ablation
 
-    def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
+    def groups(self) -> Iterator[tuple[Labels, "Group"]]:
         """Yield the verdicts of each kind of raters, and of judges of each role, on each question."""
         keys = ["instrument", "question", "raters"]
         for key, rows in self.rows.groupby(keys):
@@ -46,7 +47,7 @@ class Verdicts:
 class Group:
     rows: pd.DataFrame
 
-    def contests(self) -> Iterator[tuple[dict[str, str], "Group"]]:
+    def contests(self) -> Iterator[tuple[Labels, "Group"]]:
         keys = ["contestant_a", "contestant_b"]
         for key, rows in self.rows.groupby(keys):
             yield dict(zip(keys, map(str, key), strict=True)), Group(rows.reset_index(drop=True))
@@ -143,7 +144,7 @@ def _about(export: Export, table: pd.DataFrame) -> pd.DataFrame:
     return about.set_index("conversation")
 
 
-def _both(sides: list[pd.DataFrame]) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+def _both(sides: list[pd.DataFrame]) -> Iterator[tuple[Labels, dict[str, str]]]:
     yield from zip(*(side.to_dict("records") for side in sides), strict=True)
 
 
@@ -154,7 +155,7 @@ def _contestants(a: dict[str, str], b: dict[str, str]) -> tuple[str, str]:
     return _seekers(a), _seekers(b)
 
 
-def _seekers(side: dict[str, str]) -> str:
+def _seekers(side: Labels) -> str:
     return name_seekers(side["seeker_kind"], side["condition"], side["setup"])
 
 

@@ -110,8 +110,8 @@ def compute(
     """
     from studies.analysis.run import compute, settings
 
-    found = compute(export, settings(bootstrap, seed, correlations), on_progress or _silent, tables)
-    return {name: table.map(in_english) for name, table in found.tables.items()}
+    results = compute(export, settings(bootstrap, seed, correlations), on_progress or _silent, tables)
+    return {name: table.map(in_english) for name, table in results.tables.items()}
 
 
 @collect_rarely()

@@ -42,7 +42,7 @@ class Interval:
 
 
 def refuse_alike(low: float, high: float) -> None:
-    """Raise `Undefined` where resamples all say the same: no interval and no test follows from them."""
+    """Raise `Undefined` where all resamples are equal, because no interval and no test follows from them."""
     if high - low < ALIKE:
         raise Undefined(ALL_ALIKE)
 
@@ -89,10 +89,10 @@ class Inference(ABC):
 
         Raises `Undefined` where all resamples are alike, as they are where r is 1 or -1.
         """
-        found = self.interval()
-        low, high = float(np.tanh(found.low)), float(np.tanh(found.high))
+        interval = self.interval()
+        low, high = float(np.tanh(interval.low)), float(np.tanh(interval.high))
         refuse_alike(low, high)
-        return Interval(low, high, found.method)
+        return Interval(low, high, interval.method)
 
     def notes(self, column: str | Note, *, lacking: str = "resamples_without_variance") -> list[Note]:
         """Return the cautions about an interval; `lacking` as `note_on_undefined` has it."""
@@ -242,19 +242,19 @@ class Bootstrap:
         flat = cells.reshape(-1, sums)
         of_each = cells.sum(axis=1), cells.sum(axis=0), flat[flat.any(axis=1)]
         values = [statistic(self._draw(part, (self.seed, place))) for place, part in enumerate(of_each)]
-        of_rows, of_columns, of_cells = (_keep_finite(found) for found in values)
+        of_rows, of_columns, of_cells = (_keep_finite(draws) for draws in values)
         return ResampledTwoWay(
             float(statistic(flat.sum(axis=0))),
             (of_rows, of_columns, of_cells),
             (rows, columns, len(of_each[2])),
-            undefined=int(sum((~np.isfinite(found)).sum() for found in values)),
+            undefined=int(sum((~np.isfinite(draws)).sum() for draws in values)),
         )
 
     def _draw(self, sums: Array, seed: int | tuple[int, ...]) -> Array:
         """Return the sums of each replicate: replicates × sums."""
         # A few columns times a large matrix: this way round BLAS takes three fifths of the time.
-        drawn: Array = (sums.T @ weights(len(sums), self.replicates, seed).T).T
-        return drawn
+        sums_drawn: Array = (sums.T @ weights(len(sums), self.replicates, seed).T).T
+        return sums_drawn
 
 
 def _keep_finite(values: Array) -> Array:
@@ -269,13 +269,13 @@ def _keep_finite(values: Array) -> Array:
 def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Array:
     """Return how often each cluster is drawn: replicates × clusters."""
     random = np.random.default_rng(seed)
-    drawn = np.empty((replicates, clusters))
+    counts = np.empty((replicates, clusters))
     step = max(1, _IN_CACHE // clusters)
     for first in range(0, replicates, step):
-        rows = drawn[first : first + step]
+        rows = counts[first : first + step]
         cells = random.integers(clusters, size=rows.shape) + clusters * np.arange(len(rows))[:, np.newaxis]
         rows[:] = np.bincount(cells.ravel(), minlength=rows.size).reshape(rows.shape)
-    return drawn
+    return counts
 
 
 def number_names(names: Any) -> NDArray[np.intp]:

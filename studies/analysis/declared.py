@@ -23,18 +23,18 @@ class Declared:
 
     def as_columns(self) -> dict[str, str]:
         """Return what is compared, by the names of columns: `a` minus `b`, of strategies of a `judge`, else of arms."""
-        of = self.contrast
-        a, b = of.arms or reversed(of.strategies)  # as arm_pairs.csv and strategy_tests.csv subtract them
+        contrast = self.contrast
+        a, b = contrast.arms or reversed(contrast.strategies)  # as arm_pairs.csv and strategy_tests.csv subtract them
         return {
-            "raters": of.raters,
-            "judge": of.judge,
-            "instrument": of.instrument,
-            "item": of.item,
-            "moment": of.moment,
+            "raters": contrast.raters,
+            "judge": contrast.judge,
+            "instrument": contrast.instrument,
+            "item": contrast.item,
+            "moment": contrast.moment,
             "a": a,
             "b": b,
-            "seekers": of.seekers,
-            "condition": of.condition,
+            "seekers": contrast.seekers,
+            "condition": contrast.condition,
         }
 
 
@@ -49,15 +49,15 @@ def read_contrasts(manifest: Mapping[str, Any]) -> tuple[Declared, ...]:
 def _contrasts(primary: list[Any]) -> Iterator[Declared]:
     for number, one in enumerate(primary, 1):
         try:
-            said = {name: one[name] for name in OF_DECLARATION}
-            of = {name: value for name, value in one.items() if name not in OF_DECLARATION}
-            pairs: dict[str, Any] = {name: tuple(sorted(of.pop(name, ()))) for name in ("strategies", "arms")}
-            contrast = ContrastSpec(**of, **pairs)
+            declaration = {name: one[name] for name in OF_DECLARATION}
+            comparison = {name: value for name, value in one.items() if name not in OF_DECLARATION}
+            pairs: dict[str, Any] = {name: tuple(sorted(comparison.pop(name, ()))) for name in ("strategies", "arms")}
+            contrast = ContrastSpec(**comparison, **pairs)
         except (KeyError, TypeError, AttributeError) as error:
             raise AnalysisError(f"manifest.json: primary[{number}]: is no declared contrast ({error})") from error
         if len(contrast.pair()) != 2:
             raise AnalysisError(f"manifest.json: primary[{number}]: names neither two strategies nor two arms")
-        yield Declared(contrast, **said)
+        yield Declared(contrast, **declaration)
 
 
 def read_epsilon(manifest: Mapping[str, Any]) -> dict[str, float]:

@@ -169,7 +169,7 @@ def load(folder: Path) -> Export:
     rated = _conversations(path, table, ("participant", "arm", "condition"))
     everything = _all_conversations(folder, rated)
     _refuse_contradictions(path, table, rated, everything)
-    rated = _with_what_is_known(rated, everything, scored)
+    rated = _add_details(rated, everything, scored)
     left_out = _find_left_out(scored, rated, excluded, invalid)
     changed = scored["conversation"].isin(rated.index[rated["setup"] != ""])
     if left_out.all():
@@ -217,7 +217,7 @@ def load(folder: Path) -> Export:
 
 
 def _of_variants(ratings: pd.DataFrame) -> pd.Series:
-    """Return which rows are of a judge that was asked in another way."""
+    """Return a mask of the rows of judges that were asked in another way."""
     codes = [code for code in ratings["rater"].cat.categories if VARIANT in code]
     return ratings["rater"].isin(codes) & (ratings["rater_kind"] == "judge")
 
@@ -225,10 +225,10 @@ def _of_variants(ratings: pd.DataFrame) -> pd.Series:
 def _find_left_out(
     ratings: pd.DataFrame, conversations: pd.DataFrame, excluded: frozenset[str], invalid: frozenset[str]
 ) -> pd.Series:
-    """Return which rows are left out: those of conversations that are, and those that excluded people gave."""
-    kept = ratings["conversation"].isin(_without(conversations, excluded, invalid).index)
+    """Return a mask of the rows that are left out: of left-out conversations, or from excluded people."""
+    is_kept = ratings["conversation"].isin(_without(conversations, excluded, invalid).index)
     by_excluded = ratings["rater"].isin(excluded) & (ratings["rater_kind"] != "judge")
-    return ~kept | by_excluded
+    return ~is_kept | by_excluded
 
 
 def _without(conversations: pd.DataFrame, excluded: frozenset[str], invalid: frozenset[str]) -> pd.DataFrame:
@@ -294,11 +294,11 @@ def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
     if not wrong.any():
         return
     row = np.flatnonzero(wrong)[0]
-    said = table.iloc[row]
-    scale = scales[said["instrument"], said["item"]]
+    rating = table.iloc[row]
+    scale = scales[rating["instrument"], rating["item"]]
     raise AnalysisError(
-        f"{path.name}:{line_of(path, row)}:score: {said['score']:g} is not on the scale of {said['instrument']} "
-        f"{said['item']}, {scale.lowest:g} to {scale.highest:g} by {CODEBOOK} (conversation {said['conversation']})"
+        f"{path.name}:{line_of(path, row)}:score: {rating['score']:g} is not on the scale of {rating['instrument']} "
+        f"{rating['item']}, {scale.lowest:g} to {scale.highest:g} by {CODEBOOK} (conversation {rating['conversation']})"
     )
 
 
@@ -379,17 +379,17 @@ def _read_roles(path: Path, table: pd.DataFrame) -> pd.Series:
     Raises AnalysisError where a judge has two: its key is all that tells its roles apart.
     """
     judges, is_judge = _judges_of(table), table["rater_kind"] == "judge"
-    said = pd.DataFrame({"judge": judges, "role": table["role"]})[is_judge & (table["role"] != "")]
-    each = said.drop_duplicates().astype(str)
-    known = dict(zip(each["judge"], each["role"], strict=True))
-    if len(known) < len(each):
+    stated = pd.DataFrame({"judge": judges, "role": table["role"]})[is_judge & (table["role"] != "")]
+    each = stated.drop_duplicates().astype(str)
+    role_of = dict(zip(each["judge"], each["role"], strict=True))
+    if len(role_of) < len(each):
         row = each.index[each["judge"].duplicated()][0]
         judge = each.loc[row, "judge"]
         both = " and ".join(each.loc[each["judge"] == judge, "role"])
         raise AnalysisError(
             f"{path.name}:{line_of(path, row)}:role: the judge {judge} has two roles, {both}: give each its own rater"
         )
-    roles = rename_values(judges, lambda judge: known.get(judge, "")).astype(str)
+    roles = rename_values(judges, lambda judge: role_of.get(judge, "")).astype(str)
     return roles.where(is_judge, "").astype("category")
 
 
@@ -409,23 +409,23 @@ def _groups(table: pd.DataFrame) -> pd.Series:
 
 
 def _roles_of(table: pd.DataFrame) -> dict[str, str]:
-    """Return the roles of judges, by key and by group. Those of a group are one, or no one tells some."""
+    """Return the roles of judges by key and by group; the judges of a group share one role, where it is known."""
     judged = table.assign(judge=_judges_of(table))[(table["rater_kind"] == "judge") & (table["role"] != "")]
-    told = judged[["judge", "group", "role"]].drop_duplicates().astype(str)
-    return {name: role for *names, role in told.itertuples(index=False, name=None) for name in names}
+    roles = judged[["judge", "group", "role"]].drop_duplicates().astype(str)
+    return {name: role for *names, role in roles.itertuples(index=False, name=None) for name in names}
 
 
 def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
-    """Return all conversations that conversations.csv names; the ratings alone tell less of them."""
+    """Return all conversations of conversations.csv; without that file the rated ones, with empty columns."""
     path = folder / "conversations.csv"
     if not path.is_file():
-        untold = dict.fromkeys(OF_CONVERSATION, "") | dict.fromkeys(COUNTED, np.nan)
-        return rated.assign(**{name: value for name, value in untold.items() if name not in rated})
+        gaps = dict.fromkeys(OF_CONVERSATION, "") | dict.fromkeys(COUNTED, np.nan)
+        return rated.assign(**{name: value for name, value in gaps.items() if name not in rated})
     table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED, "position"))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
     refuse_repeated(path, table["conversation"])
-    for name, known in (("condition", CONDITIONS), ("seeker_kind", SEEKER_KINDS), ("end_reason", END_REASONS)):
-        refuse_others(path, table[name], (*known, ""))
+    for name, allowed in (("condition", CONDITIONS), ("seeker_kind", SEEKER_KINDS), ("end_reason", END_REASONS)):
+        refuse_others(path, table[name], (*allowed, ""))
     refuse_uncounted(path, table["turns"])
     for name in TOLD:
         numbers(path, table[name])  # refuses what is none
@@ -437,8 +437,8 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
 def _refuse_same_position(path: Path, table: pd.DataFrame) -> None:
     """Raise AnalysisError for the first conversation that has the position of an earlier one of the same person."""
     places = table[["participant"]].astype(str).assign(position=table["position"].astype(str).map(number))
-    known = places["position"].notna() & (places["participant"] != "")
-    again = np.flatnonzero(known & places.duplicated())
+    has_position = places["position"].notna() & (places["participant"] != "")
+    again = np.flatnonzero(has_position & places.duplicated())
     if not len(again):
         return
     row = again[0]
@@ -460,32 +460,32 @@ def _refuse_contradictions(path: Path, table: pd.DataFrame, rated: pd.DataFrame,
         differs = (rated[name] != listed[name]) & (rated[name] != "") & (listed[name] != "")
         if differs.any():
             row = np.flatnonzero(table["conversation"].isin(rated.index[differs]) & (table[name] != ""))[0]
-            conversation, said = table.loc[row, ["conversation", name]]
+            conversation, value = table.loc[row, ["conversation", name]]
             raise AnalysisError(
-                f"{path.name}:{line_of(path, row)}:{name}: {said!r} is not what conversations.csv says of conversation "
-                f"{conversation}, {listed.loc[conversation, name]!r}"
+                f"{path.name}:{line_of(path, row)}:{name}: {value!r} is not what conversations.csv says of "
+                f"conversation {conversation}, {listed.loc[conversation, name]!r}"
             )
 
 
-def _with_what_is_known(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
+def _add_details(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
     """Return the rated conversations with what conversations.csv says of them.
 
     A counsellor is known by their track, or by having rated their own.
     """
     names = ["condition", "profile", "setup", "seeker_kind", "card"]
-    known = everything[names].reindex(rated.index).fillna("")
-    known["condition"] = known["condition"].where(known["condition"] != "", rated["condition"])
+    details = everything[names].reindex(rated.index).fillna("")
+    details["condition"] = details["condition"].where(details["condition"] != "", rated["condition"])
     experts = ratings[(ratings["rater_kind"] == "expert") & (ratings["participant"] != "")].astype(str)
     own = set(experts.loc[experts["rater"] == experts["participant"], "conversation"])
-    counsellors = (known["seeker_kind"] == "counsellor") | rated.index.isin(own)
-    rated = rated[["participant", "arm"]].join(known).assign(counsellors=counsellors)
+    counsellors = (details["seeker_kind"] == "counsellor") | rated.index.isin(own)
+    rated = rated[["participant", "arm"]].join(details).assign(counsellors=counsellors)
     return rated.assign(cluster=clusters_of(rated))
 
 
-def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, kept: pd.Index) -> pd.DataFrame:
+def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, analysed: pd.Index) -> pd.DataFrame:
     """Return the replies, including those of conversations that conversations.csv does not name."""
     replies = turns[turns["role"] == "supporter"].drop(columns="role").astype({"conversation": str})
-    replies = replies[~replies["conversation"].isin(conversations.index.difference(kept))]
+    replies = replies[~replies["conversation"].isin(conversations.index.difference(analysed))]
     about = conversations[["arm", "language", "cluster"]].reindex(replies["conversation"]).fillna("")
     return replies.assign(**{name: about[name].to_numpy() for name in about}).reset_index(drop=True)
 
@@ -495,21 +495,21 @@ def _emotions(turns: pd.DataFrame | None) -> pd.DataFrame:
         return pd.DataFrame(columns=FELT).astype(dict.fromkeys(FELT[3:], bool))
     felt = turns.loc[(turns["role"] == "seeker") & turns[list(OF_IMPORTS)].notna().all(axis=1), "conversation"]
     about = turns[turns["conversation"].isin(felt.unique())].astype({"conversation": str})
-    said = about[(about["role"] == "seeker") & ((about["characters"] > 0) | about["emotion"].notna())]
-    turn_of = said.groupby("conversation")["turn"]
+    messages = about[(about["role"] == "seeker") & ((about["characters"] > 0) | about["emotion"].notna())]
+    turn_of = messages.groupby("conversation")["turn"]
     last_reply = about[about["role"] == "supporter"].groupby("conversation")["turn"].max()
-    said = said.rename(columns={"emotion": "score"}).assign(
-        is_first=said["turn"] == turn_of.transform("min"),
-        is_last=said["turn"] == turn_of.transform("max"),
-        is_answered=said["turn"] <= said["conversation"].map(last_reply),
+    messages = messages.rename(columns={"emotion": "score"}).assign(
+        is_first=messages["turn"] == turn_of.transform("min"),
+        is_last=messages["turn"] == turn_of.transform("max"),
+        is_answered=messages["turn"] <= messages["conversation"].map(last_reply),
     )
-    return said.dropna(subset=["turn", "score"])[FELT].astype({"turn": int}).reset_index(drop=True)
+    return messages.dropna(subset=["turn", "score"])[FELT].astype({"turn": int}).reset_index(drop=True)
 
 
 def _conversations(path: Path, table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     conversations = pd.DataFrame(index=pd.Index(sorted(table["conversation"].unique()), name="conversation", dtype=str))
     for name in names:
-        conversations[name] = _of_conversation(path, table, name).reindex(conversations.index).fillna("")
+        conversations[name] = _column_by_conversation(path, table, name).reindex(conversations.index).fillna("")
     return conversations.assign(cluster=clusters_of(conversations))
 
 
@@ -525,17 +525,17 @@ def clusters_of(conversations: pd.DataFrame) -> pd.Series:
     return cluster.where(conversations["participant"] == "", conversations["participant"])
 
 
-def _of_conversation(path: Path, table: pd.DataFrame, name: str) -> pd.Series:
+def _column_by_conversation(path: Path, table: pd.DataFrame, name: str) -> pd.Series:
     """Return a column by conversation; raise AnalysisError where a conversation has two values.
 
     Rows that leave the value empty (an imported judge's, say) take that of the others.
     """
-    said = table.loc[table[name] != "", ["conversation", name]].drop_duplicates().astype(str)
-    twice = said[said.duplicated("conversation")]
+    values = table.loc[table[name] != "", ["conversation", name]].drop_duplicates().astype(str)
+    twice = values[values.duplicated("conversation")]
     if not twice.empty:
         row, conversation = twice.index[0], twice["conversation"].iloc[0]
         raise AnalysisError(f"{path.name}:{line_of(path, row)}:{name}: conversation {conversation} has two of them")
-    return said.set_index("conversation")[name]
+    return values.set_index("conversation")[name]
 
 
 def _missing(table: pd.DataFrame) -> dict[str, int]:

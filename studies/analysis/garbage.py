@@ -1,4 +1,4 @@
-"""How often Python looks for objects that refer to each other in circles and to which nothing else refers."""
+"""Less frequent garbage collection of objects that only refer to each other."""
 
 import gc
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ OBJECTS = 50_000  # made before it looks; Python's own 700 took a sixth of the t
 
 @contextmanager
 def collect_rarely() -> Iterator[None]:
-    """Look less often: an analysis makes millions of small objects, few of them in circles."""
+    """Run garbage collection less often: an analysis makes millions of small objects, few of them in circles."""
     usual = gc.get_threshold()
     gc.set_threshold(OBJECTS, *usual[1:])
     try:

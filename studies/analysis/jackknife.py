@@ -118,31 +118,31 @@ def infer_r(statistic: Statistic, sums: Array, bootstrap: Bootstrap) -> Inferenc
     without one of the clusters."""
     if abs(float(statistic(sums.reshape(-1, sums.shape[-1]).sum(axis=0)))) > Z_OF_ONE:
         raise Undefined("correlation_is_one")
-    found = infer(statistic, sums, bootstrap)
-    if isinstance(found, Jackknifed):
-        refuse_one(found)
-    return found
+    inference = infer(statistic, sums, bootstrap)
+    if isinstance(inference, Jackknifed):
+        refuse_one(inference)
+    return inference
 
 
-def refuse_one(found: Jackknifed) -> None:
+def refuse_one(jackknife: Jackknifed) -> None:
     """Raise `Undefined` where Fisher's z has no bounds: where r is 1 or -1, or is so without one of the clusters."""
-    if abs(found.estimate) > Z_OF_ONE:
+    if abs(jackknife.estimate) > Z_OF_ONE:
         raise Undefined("correlation_is_one")
-    if max(float(np.abs(values).max()) for values in found.left_out) > Z_OF_ONE:
+    if max(float(np.abs(values).max()) for values in jackknife.left_out) > Z_OF_ONE:
         raise Undefined("one_without_cluster")
 
 
-def method_of_r(found: Inference, interval: Interval) -> Note:
+def method_of_r(inference: Inference, interval: Interval) -> Note:
     """Return the method of an interval that was computed on Fisher's z."""
-    if isinstance(found, Jackknifed):
+    if isinstance(inference, Jackknifed):
         return Note("jackknife_on_z", interval=interval.method)
-    several = len(found.clusters()) > 1
+    several = len(inference.clusters()) > 1
     return Note("two_way_bootstrap_on_z" if several else "cluster_bootstrap_on_z", interval=interval.method)
 
 
-def method_of_difference(found: Inference, interval: Interval) -> Note:
+def method_of_difference(inference: Inference, interval: Interval) -> Note:
     """Return the method of an interval of the difference of two correlations of the same rows."""
-    if isinstance(found, Jackknifed):
+    if isinstance(inference, Jackknifed):
         return interval.method
-    several = len(found.clusters()) > 1
+    several = len(inference.clusters()) > 1
     return Note("paired_two_way_bootstrap" if several else "paired_bootstrap", interval=interval.method)

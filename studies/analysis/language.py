@@ -22,8 +22,8 @@ _spoken: ContextVar[tuple[str, NullTranslations]] = ContextVar("spoken", default
 def speaking(language: str) -> Iterator[None]:
     """Speak this language until the block ends; a text that the catalogue lacks is in English."""
     catalogues = [CATALOGUES[language]] if language in CATALOGUES else []
-    said = translation("django", LOCALE, catalogues, fallback=True) if catalogues else NullTranslations()
-    token = _spoken.set((language, said))
+    texts = translation("django", LOCALE, catalogues, fallback=True) if catalogues else NullTranslations()
+    token = _spoken.set((language, texts))
     try:
         yield
     finally:

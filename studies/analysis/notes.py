@@ -106,8 +106,8 @@ def places_of(code: str) -> frozenset[str]:
 
 def add_wordings(wordings: Mapping[str, str]) -> None:
     """Add the wordings of a table's own notes. Raises `ValueError` where a code is taken."""
-    if taken := sorted(wordings.keys() & WORDINGS.keys()):
-        raise ValueError(f"there are notes {', '.join(taken)} already")
+    if doubled := sorted(wordings.keys() & WORDINGS.keys()):
+        raise ValueError(f"there are notes {', '.join(doubled)} already")
     WORDINGS.update(wordings)
 
 

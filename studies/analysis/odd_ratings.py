@@ -78,11 +78,11 @@ def _outside(path: Path, table: pd.DataFrame) -> OutsideScale | None:
 
 def _unknown(path: Path, table: pd.DataFrame) -> Iterator[UnknownItem]:
     """Yield the items that are lacking where others of their instrument are known, in the order of the file."""
-    known = _known_items(path.parent / CODEBOOK, table)
-    instruments = {instrument for instrument, _item in known}
+    items_known = _known_items(path.parent / CODEBOOK, table)
+    instruments = {instrument for instrument, _item in items_known}
     for row, instrument, item in table[["instrument", "item"]].astype(str).drop_duplicates().itertuples():
-        if instrument in instruments and (instrument, item) not in known:
-            items = sorted(other for of, other in known if of == instrument)
+        if instrument in instruments and (instrument, item) not in items_known:
+            items = sorted(other for instrument_of, other in items_known if instrument_of == instrument)
             similar = get_close_matches(item, items, n=1)
             yield UnknownItem(instrument, item, line_of(path, row), "".join(similar))
 
@@ -104,6 +104,6 @@ def _ours(table: pd.DataFrame) -> set[str]:
 
 def _known_items(codebook: Path, table: pd.DataFrame) -> set[Place]:
     """Return the items of the codebook, and of our questionnaires that it leaves out."""
-    known: set[Place] = set(types_in(codebook))
-    told = {instrument for instrument, _item in known}
-    return known | {(name, item.key) for name in _ours(table) - told for item in load_instrument(name).items}
+    items: set[Place] = set(types_in(codebook))
+    instruments = {instrument for instrument, _item in items}
+    return items | {(name, item.key) for name in _ours(table) - instruments for item in load_instrument(name).items}

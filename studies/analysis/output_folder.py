@@ -31,10 +31,10 @@ def refuse_input_folder(folder: Path, out: Path) -> None:
 def refuse_files_of_others(out: Path, names: Collection[str]) -> None:
     """Raise AnalysisError where files would be overwritten that no earlier run has listed."""
     ours = set(_listed(out))
-    found = {name for name in names if (out / name).exists()}
+    existing = {name for name in names if (out / name).exists()}
     with suppress(OSError):  # there is no such folder
-        found |= {f"paper/{path.name}" for path in (out / "paper").iterdir() if EXHIBITS.fullmatch(path.name)}
-    others = sorted(name for name in found if name not in ours or (out / name).is_dir())
+        existing |= {f"paper/{path.name}" for path in (out / "paper").iterdir() if EXHIBITS.fullmatch(path.name)}
+    others = sorted(name for name in existing if name not in ours or (out / name).is_dir())
     if others:
         more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
         raise AnalysisError(

@@ -1,4 +1,4 @@
-"""Which rows of arms.csv pool everything. Pure: the Analysis page reads it without pandas."""
+"""Selection of the rows of arms.csv that pool everything. The Analysis page imports it without pandas."""
 
 from collections.abc import Mapping
 from typing import Any

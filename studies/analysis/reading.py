@@ -50,10 +50,10 @@ def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) 
     """
     header = _header(path)
     _refuse_absent(path, [name for name in needed if name not in header], header)
-    wanted = [*needed, *optional]
+    columns = [*needed, *optional]
     # A file none of whose columns is wanted still says how many rows it has.
-    table = _texts(path, header, [name for name in header if name in wanted] or header[:1])
-    read = {name: _strip_guard(table[name]) if name in table else _empty(table.index) for name in wanted}
+    table = _texts(path, header, [name for name in header if name in columns] or header[:1])
+    read = {name: _strip_guard(table[name]) if name in table else _empty(table.index) for name in columns}
     return pd.DataFrame({name: _read_truth(path, text) if name in TRUTHS else text for name, text in read.items()})
 
 
@@ -168,9 +168,9 @@ def refuse(
     raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {text!r} {what}{hint(text)}")
 
 
-def refuse_others(path: Path, column: pd.Series, known: Collection[str]) -> None:
+def refuse_others(path: Path, column: pd.Series, allowed: Collection[str]) -> None:
     """Raise AnalysisError for the first row whose text is not among these; the message leaves an empty one out."""
-    refuse(path, column, lambda text: text not in known, "is not one of " + ", ".join(filter(None, known)))
+    refuse(path, column, lambda text: text not in allowed, "is not one of " + ", ".join(filter(None, allowed)))
 
 
 def refuse_uncounted(path: Path, column: pd.Series) -> None:
@@ -242,9 +242,9 @@ def rename_values(column: pd.Series, name: Callable[[str], str]) -> pd.Series:
     names = [name(text) for text in column.cat.categories]
     if names == list(column.cat.categories):
         return column
-    kept = _index(sorted(set(names)))
-    codes = kept.get_indexer(names)[column.cat.codes]
-    return pd.Series(pd.Categorical.from_codes(codes, kept), index=column.index, name=column.name)
+    categories = _index(sorted(set(names)))
+    codes = categories.get_indexer(names)[column.cat.codes]
+    return pd.Series(pd.Categorical.from_codes(codes, categories), index=column.index, name=column.name)
 
 
 def _of_categories(column: pd.Series, value: Callable[[str], float]) -> np.ndarray:

@@ -9,6 +9,8 @@ from typing import Any
 from studies.analysis.notes import Note, Notes
 
 ESTIMATE = ["estimate", "low", "high", "n", "clusters", "method", "note"]  # columns of a table of single estimates
+Cells = dict[str, Any]  # a result row by column
+Labels = dict[str, str]  # the columns that say what a row is of
 
 
 class Undefined(Exception):
@@ -53,10 +55,10 @@ class Row:
 
     def add_methods(self, *methods: Note) -> None:
         """Append to the column `method` those that it does not have."""
-        known = tuple(self.values.get("method", ()))
-        self.values["method"] = Notes(*known, *(method for method in methods if method not in known))
+        earlier = tuple(self.values.get("method", ()))
+        self.values["method"] = Notes(*earlier, *(method for method in methods if method not in earlier))
 
-    def cells(self) -> dict[str, Any]:
+    def cells(self) -> Cells:
         gaps = [reason.on(*_without_bounds(names)) for reason, names in self._gaps.items()]
         return self.values | {"note": Notes(*gaps, *self._notes)}
 

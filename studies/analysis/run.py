@@ -77,21 +77,21 @@ def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: 
     unknown = set(names) - {table.name for table in TABLES}
     if unknown:
         raise AnalysisError(f"there is no table {', '.join(sorted(unknown))}")
-    wanted = tuple(table for table in TABLES if not names or table.name in names)
+    selected = tuple(table for table in TABLES if not names or table.name in names)
     tables: dict[str, pd.DataFrame] = {}
     with threadpool_limits(limits=1), _beside((export, bootstrap)) as beside:
-        alone = [table for table in wanted if not table.reads_tables]
+        alone = [table for table in selected if not table.reads_tables]
         # The copy begins with the last one. What it has not begun when its turn comes here is computed here.
         there = {table.name: beside.submit(_compute_there, table.name) for table in reversed(alone)} if beside else {}
-        for done, table in enumerate(wanted):
-            tell = partial(on_progress, done, len(wanted) + 1)
+        for place, table in enumerate(selected):
+            tell = partial(on_progress, place, len(selected) + 1)
             if table.name in there and not there[table.name].cancel():
                 tell(table.name)
                 tables[table.name] = there[table.name].result()
                 continue
             part = partial(table.compute, tables=dict(tables)) if table.reads_tables else table.compute
             tables[table.name] = _rows_of(replace(table, compute=part), export, bootstrap, tell)
-    return Results(export, bootstrap, tables, wanted)
+    return Results(export, bootstrap, tables, selected)
 
 
 def _compute_there(name: str) -> pd.DataFrame:
@@ -103,8 +103,8 @@ def _compute_there(name: str) -> pd.DataFrame:
 def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[[str], None]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     tell(table.name)
-    for what, found in table.compute(export, bootstrap):
-        rows += found
+    for what, part in table.compute(export, bootstrap):
+        rows += part
         tell(f"{table.name}: {what}")
     return pd.DataFrame(fill_roles(table, rows, export.roles), columns=[*table.columns, *table.further])
 
@@ -116,16 +116,16 @@ def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
         others = {language: beside.submit(_report_there, language) for language in translated} if beside else {}
         plain = beside.submit(_plain_files_there) if beside else None
         sections = _sections(results, ENGLISH, tell)
-        drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures_in(sections)}
+        figures = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures_in(sections)}
         with speaking(ENGLISH):
             paper = paper_of(sections, results, title_of(results.export))
         reports = {REPORTS[ENGLISH]: _page(results, sections, ENGLISH)}
         for language in translated:
             tell(REPORTS[language])
-            found = others[language].result() if language in others else _report(results, language)
-            reports[REPORTS[language]] = found
+            report = others[language].result() if language in others else _report(results, language)
+            reports[REPORTS[language]] = report
         tables, as_json = plain.result() if plain else _plain_files(results)
-    return tables | drawn | paper | {"results.json": as_json} | reports
+    return tables | figures | paper | {"results.json": as_json} | reports
 
 
 def _plain_files(results: Results) -> tuple[dict[str, bytes], bytes]:

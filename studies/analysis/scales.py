@@ -47,10 +47,10 @@ def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
 
     Where the codebook has none that holds, it is the range of the scores.
     """
-    told = scales_in(folder / CODEBOOK)
+    stated = scales_in(folder / CODEBOOK)
     scores = ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
-    return told | {
-        (str(instrument), str(item)): _scale(told.get((str(instrument), str(item))), lowest, highest)
+    return stated | {
+        (str(instrument), str(item)): _scale(stated.get((str(instrument), str(item))), lowest, highest)
         for (instrument, item), lowest, highest in scores.itertuples()
     }
 
@@ -84,14 +84,14 @@ def beyond(ratings: pd.DataFrame, scales: Items) -> NDArray[np.bool_]:
             place = instruments.categories.get_loc(instrument), items.categories.get_loc(item)
             lowest[place], highest[place] = scale.lowest, scale.highest
     places, scores = (instruments.codes, items.codes), ratings["score"].to_numpy(float)
-    found: NDArray[np.bool_] = (scores < lowest[places]) | (scores > highest[places])
-    return found
+    is_beyond: NDArray[np.bool_] = (scores < lowest[places]) | (scores > highest[places])
+    return is_beyond
 
 
-def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
-    if told and told.lowest <= lowest and highest <= told.highest:
-        return told
-    code = "scale_too_small" if told else "scale_from_scores"
+def _scale(stated: Scale | None, lowest: float, highest: float) -> Scale:
+    if stated and stated.lowest <= lowest and highest <= stated.highest:
+        return stated
+    code = "scale_too_small" if stated else "scale_from_scores"
     return Scale(lowest, highest, Note(code, lowest=f"{lowest:g}", highest=f"{highest:g}"))
 
 

@@ -41,7 +41,7 @@ from studies.analysis.measures.ranks import concordance_interval
 from studies.analysis.measures.variance import one_way, two_way, two_way_by_components
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import agreement_intervals as intervals
-from studies.analysis.tables.agreement_intervals import Drawn, Measured
+from studies.analysis.tables.agreement_intervals import Measured, Sampling
 from studies.analysis.tables.pairs import TAILS
 from studies.analysis.tables.verdicts import WIN, Group
 from tests.coverage import simulated as drawn
@@ -340,14 +340,14 @@ def open_after(found: Array) -> Array:
 
 def bounds_of_measured(one: Measured, people: drawn.Numbers, bootstrap: Bootstrap) -> Bounds:
     """`people`: whose each conversation is."""
-    found = one.infer(Drawn(people, None, bootstrap)).interval()
+    found = one.infer(Sampling(people, None, bootstrap)).interval()
     return float(one.to_scale(found.low)), float(one.to_scale(found.high))
 
 
 def tau_b(found_in: Callable[[Random, int], Array]) -> Callable[[Random, int, Bootstrap], Bounds]:
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         human, judge = found_in(random, count).T
-        return bounds_of_r(intervals.inference_of_kendall(human, judge, Drawn(drawn.people(count), None, bootstrap)))
+        return bounds_of_r(intervals.inference_of_kendall(human, judge, Sampling(drawn.people(count), None, bootstrap)))
 
     return bounds
 

@@ -96,5 +96,5 @@ def _compare(annotations: Array, judge: Array, rater: int, score: Score) -> Comp
 
 
 def _mean_of_others(values: Array | NDArray[np.bool_], others: Array) -> Array:
-    given = ~np.isnan(others)
-    return np.asarray(np.where(given, values, 0).sum(axis=1) / given.sum(axis=1))
+    is_rated = ~np.isnan(others)
+    return np.asarray(np.where(is_rated, values, 0).sum(axis=1) / is_rated.sum(axis=1))

@@ -69,7 +69,7 @@ def _matrix(scores: Array, targets: Numbers, raters: Numbers) -> Array:
 def _by_consistency(matrix: Array, clusters: Numbers) -> Reliability:
     sums = sum_by_cluster(clustered.target_sums(matrix - matrix.mean()), clusters)
     whole, *left_out = (
-        clustered.consistency_of_mean(of) for of in (sums.sum(axis=0)[np.newaxis], sums.sum(axis=0) - sums)
+        clustered.consistency_of_mean(part) for part in (sums.sum(axis=0)[np.newaxis], sums.sum(axis=0) - sums)
     )
     return Reliability(float(whole[0]), left_out[0], Note("reliability_by_consistency"))
 
@@ -87,17 +87,17 @@ def _by_components(scores: Array, targets: Numbers, raters: Numbers, clusters: N
     """
     if raters.max() >= clustered.MOST_RATERS or clusters.max() < 1:
         raise Undefined("too_many_levels_for_model", count=int(raters.max()) + 1, most=clustered.MOST_RATERS)
-    found = variance.components(scores, targets, raters)
+    components = variance.components(scores, targets, raters)
     share = float((1 / np.bincount(targets)).mean())
-    logs = np.log(found.relative)
-    steps, curvature = clustered.jackknife_logs(clustered.Criterion(found, clusters), logs)
-    estimate = _of_components(found.relative, share)
+    logs = np.log(components.relative)
+    steps, curvature = clustered.jackknife_logs(clustered.Criterion(components, clusters), logs)
+    estimate = _of_components(components.relative, share)
     if steps is None:
         return Reliability(float(estimate), np.full(clusters.max() + 1, np.nan), Note("reliability_by_components"))
     beside = 0.0
     if len(logs) > 1:
-        of_raters = float(found.relative[1])
-        slope = of_raters * share / (float(found.relative[0]) + (1 + of_raters) * share)
+        of_raters = float(components.relative[1])
+        slope = of_raters * share / (float(components.relative[0]) + (1 + of_raters) * share)
         beside = float(2 * np.linalg.inv(curvature)[-1, -1] * slope**2)
     left_out = _of_components(np.exp(steps.left_out), share)
     return Reliability(float(estimate), left_out, Note("reliability_by_components"), beside)
@@ -121,8 +121,8 @@ class Ceiling:
     @property
     def left_out(self) -> Array:
         """Return the ceiling without each cluster; nan where a reliability is not above 0 there."""
-        known = np.stack([side.left_out for side in self.sides])
-        return np.asarray(np.sqrt(np.where((known > 0).all(axis=0), known.prod(axis=0), np.nan)))
+        reliabilities = np.stack([side.left_out for side in self.sides])
+        return np.asarray(np.sqrt(np.where((reliabilities > 0).all(axis=0), reliabilities.prod(axis=0), np.nan)))
 
     @property
     def beside(self) -> float:

@@ -40,8 +40,8 @@ def bang(counts: Array, arm: int, *, independent: float = 1.0) -> Index:
     wrong = float(counts[arm, :-1].sum()) - right
     weight = 1 / (len(counts) - 1)
     estimate = (right - weight * wrong) / answers
-    of = Answers(right * independent, wrong * independent, answers * independent, weight)
-    return Index(estimate, of.find_bound(-weight, estimate, _Z), of.find_bound(1.0, estimate, -_Z))
+    guesses = Answers(right * independent, wrong * independent, answers * independent, weight)
+    return Index(estimate, guesses.find_bound(-weight, estimate, _Z), guesses.find_bound(1.0, estimate, -_Z))
 
 
 @dataclass(frozen=True)

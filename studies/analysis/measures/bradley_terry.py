@@ -19,7 +19,7 @@ def log_strengths(wins: Array) -> Array:
     `wins`: tables × contestants × contestants, how often (or by what weight) the row was preferred to the column. A
     table without finite strengths gives nan (see `has_strengths`).
     """
-    found = np.full(wins.shape[:-1], np.nan)
+    strengths = np.full(wins.shape[:-1], np.nan)
     left = np.flatnonzero(has_strengths(wins))
     wins = wins * (1 - np.eye(wins.shape[-1]))
     logs = np.zeros((len(left), wins.shape[-1]))
@@ -28,9 +28,9 @@ def log_strengths(wins: Array) -> Array:
             break
         better = _step(logs, wins[left])
         settled = np.abs(better - logs).max(axis=1) < EXACT
-        found[left[settled]] = better[settled]
+        strengths[left[settled]] = better[settled]
         left, logs = left[~settled], better[~settled]
-    return found
+    return strengths
 
 
 def _step(logs: Array, wins: Array) -> Array:

@@ -114,13 +114,13 @@ class Model:
     def least_deviance_ratio(self) -> float:
         """Return the relative standard deviation at which the deviance is least."""
 
-        def of(turned: float) -> float:
+        def deviance(turned: float) -> float:
             return self.deviance(turned / (1 - turned))
 
         # It has no upper bound; turned, it lies between 0 and 1.
-        found = minimize_scalar(of, bounds=(0, MOST / (1 + MOST)), method="bounded", options={"xatol": 1e-10})
-        relative = float(found.x / (1 - found.x))
-        return relative if relative > _NOTHING and found.fun < of(0.0) else 0.0
+        minimum = minimize_scalar(deviance, bounds=(0, MOST / (1 + MOST)), method="bounded", options={"xatol": 1e-10})
+        relative = float(minimum.x / (1 - minimum.x))
+        return relative if relative > _NOTHING and minimum.fun < deviance(0.0) else 0.0
 
 
 @dataclass(frozen=True)

@@ -151,19 +151,19 @@ def _agreement_bounds(squares: MeanSquares, logs: Jackknife, targets: int, rater
 # Targets may differ in who rated them, and in how many did.
 
 
-def one_way(found: OneWay, scores: Array, targets: Numbers, clusters: Numbers) -> OneWay:
-    """Replace the intervals of `found` by jackknife intervals of clusters.
+def one_way(forms: OneWay, scores: Array, targets: Numbers, clusters: Numbers) -> OneWay:
+    """Replace the intervals of `forms` by jackknife intervals of clusters.
 
-    `found`: the result of `variance.one_way`, whose estimates stay. `clusters`: the cluster of each target.
+    `forms`: the result of `variance.one_way`, whose estimates stay. `clusters`: the cluster of each target.
     """
     _require_clusters(clusters)
     sums = sum_by_cluster(one_way_sums(scores, targets), clusters)
     total = sums.sum(axis=0)
     (above,), (below,) = _one_way_squares(total[np.newaxis])
     low, high = _ratio_bounds(float(above), float(below), *_one_way_squares(total - sums))
-    bounds = bounds_of_ratio(low, high, found.raters, "1")
-    single, mean = Icc(found.single.estimate, *bounds["icc_1_1"]), Icc(found.mean.estimate, *bounds["icc_1_k"])
-    return OneWay(single, mean, found.raters)
+    bounds = bounds_of_ratio(low, high, forms.raters, "1")
+    single, mean = Icc(forms.single.estimate, *bounds["icc_1_1"]), Icc(forms.mean.estimate, *bounds["icc_1_k"])
+    return OneWay(single, mean, forms.raters)
 
 
 def one_way_sums(scores: Array, targets: Numbers) -> Array:
@@ -197,12 +197,12 @@ def two_way_by_components(
     its uncertainty from the curvature of the criterion is added. `clusters`: the cluster of each target.
     """
     _require_clusters(clusters)
-    found = components(scores, targets, raters)
-    steps, curvature = jackknife_logs(Criterion(found, clusters), np.log(found.relative))
+    fit = components(scores, targets, raters)
+    steps, curvature = jackknife_logs(Criterion(fit, clusters), np.log(fit.relative))
     return {
-        f"icc_{form}_{name}": _icc_from_logs(found.relative, steps, curvature, agreement=form == "a", ratings=of)
+        f"icc_{form}_{name}": _icc_from_logs(fit.relative, steps, curvature, agreement=form == "a", ratings=count)
         for form in ("a", "c")
-        for name, of in (("1", 1.0), ("k", ratings))
+        for name, count in (("1", 1.0), ("k", ratings))
     }
 
 
@@ -213,8 +213,8 @@ class Criterion:
     out at once.
     """
 
-    def __init__(self, found: FittedComponents, clusters: Numbers) -> None:
-        targets, columns = found.data.terms["target"], self._columns(found)
+    def __init__(self, fit: FittedComponents, clusters: Numbers) -> None:
+        targets, columns = fit.data.terms["target"], self._columns(fit)
         self.clusters = clusters
         self.counts = np.bincount(targets).astype(float)
         self.of_targets = sum_by_cluster(columns, targets)
@@ -223,12 +223,12 @@ class Criterion:
         self.raters = columns.shape[1] - 2
 
     @staticmethod
-    def _columns(found: FittedComponents) -> Array:
+    def _columns(fit: FittedComponents) -> Array:
         """Return rows × (raters' indicators, if they vary, one, score)."""
-        raters = found.data.terms["rater"]
-        indicators = np.eye(raters.max() + 1 if len(found.relative) > 1 else 0)
+        raters = fit.data.terms["rater"]
+        indicators = np.eye(raters.max() + 1 if len(fit.relative) > 1 else 0)
         there = indicators[raters] if len(indicators) else np.empty((len(raters), 0))
-        return np.column_stack([there, found.data.fixed, found.data.scores])
+        return np.column_stack([there, fit.data.fixed, fit.data.scores])
 
     def __call__(self, logs: Array) -> Array:
         """Return the criterion for all data, then without each cluster; `logs`: logarithms of the

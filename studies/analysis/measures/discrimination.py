@@ -95,10 +95,10 @@ def mean_squares(scores: Array) -> MeanSquares:
     users, models = scores.shape
     if users < 2 or models < 2:
         raise Undefined("under_two_users_or_models")
-    found = _mean_squares_of_sums(_sums(scores).sum(axis=0))
-    if not found.within:
+    squares = _mean_squares_of_sums(_sums(scores).sum(axis=0))
+    if not squares.within:
         raise Undefined("scores_alike_within_models")
-    return found
+    return squares
 
 
 def _sums(scores: Array) -> Array:
@@ -130,8 +130,8 @@ def _mean_squares_of_sums(sums: Array) -> MeanSquares:
     )
 
 
-def _zero_rounding(squares: Array, of: Array) -> Array:
-    return np.asarray(np.where(squares > _ROUNDING * of, squares, 0.0))
+def _zero_rounding(squares: Array, total: Array) -> Array:
+    return np.asarray(np.where(squares > _ROUNDING * total, squares, 0.0))
 
 
 @dataclass(frozen=True)
@@ -158,10 +158,10 @@ def separation_without_noise(scores: Array, bootstrap: Bootstrap) -> CorrectedSe
 
 
 def _separation_of_resample(sums: Array, factor: float) -> Array:
-    found = _mean_squares_of_sums(sums)
-    within = np.where(found.within > 0, found.within, np.nan)
-    noise = 2 * found.error * factor
-    return np.asarray((found.between - noise) * (found.models - 1) / (found.models * found.users * within * factor))
+    parts = _mean_squares_of_sums(sums)
+    within = np.where(parts.within > 0, parts.within, np.nan)
+    noise = 2 * parts.error * factor
+    return np.asarray((parts.between - noise) * (parts.models - 1) / (parts.models * parts.users * within * factor))
 
 
 def greenhouse_geisser(scores: Array) -> float:

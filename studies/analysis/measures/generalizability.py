@@ -121,7 +121,7 @@ def components_of_complete(scores: Array, names: Sequence[str] = FACETS) -> Comp
     if np.ptp(scores) == 0:
         raise Undefined("scores_alike")
     effects = list(_effects(scores.ndim))
-    squares, freedom = (np.array(column) for column in zip(*(_mean_square(scores, of) for of in effects), strict=True))
+    squares, freedom = map(np.array, zip(*(_mean_square(scores, effect) for effect in effects), strict=True))
     equations = np.array([[_weight(one, other, scores.shape) for other in effects] for one in effects])
     return Components(
         dict(zip(_name_effects(names[: scores.ndim]), (equations @ squares).tolist(), strict=True)),
@@ -179,10 +179,10 @@ def components_of_incomplete(scores: Array, facets: Mapping[str, NDArray[np.intp
 
 
 def _by_likelihood(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
-    found = mixed.fit(scores, np.ones((len(scores), 1)), facets)
+    fit = mixed.fit(scores, np.ones((len(scores), 1)), facets)
     effects = _name_effects(list(facets))
-    values = [found.variances[effect_name(effect, len(facets))] for effect in effects]
-    return Components(dict(zip(effects, values, strict=True)), _covariance(found, values), LIKELIHOOD)
+    values = [fit.variances[effect_name(effect, len(facets))] for effect in effects]
+    return Components(dict(zip(effects, values, strict=True)), _covariance(fit, values), LIKELIHOOD)
 
 
 def components_by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
@@ -195,7 +195,7 @@ def components_by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) 
         raise Undefined("scores_alike")
     effects = _name_effects(list(facets))
     cells = {effect: _levels(effect, facets) for effect in effects}
-    sizes = {effect: np.bincount(of)[of].astype(float) for effect, of in cells.items()}
+    sizes = {effect: np.bincount(numbers)[numbers].astype(float) for effect, numbers in cells.items()}
     sizes[()] = np.full(len(scores), float(len(scores)))
     expected = np.array([[_expectation(one, other, facets, sizes) for other in effects] for one in ((), *effects)])
     equations = expected[1:] - expected[0]
@@ -226,11 +226,11 @@ def _levels(effect: Effect, facets: Mapping[str, NDArray[np.intp]]) -> NDArray[n
     return numbers
 
 
-def _covariance(found: mixed.Fit, values: list[float]) -> Array | None:
+def _covariance(fit: mixed.Fit, values: list[float]) -> Array | None:
     """Return the covariance of all components; 0 where one came out as 0."""
-    if found.covariance is None:
+    if fit.covariance is None:
         return None
-    kept = np.flatnonzero(values)
+    nonzero = np.flatnonzero(values)
     covariance = np.zeros((len(values), len(values)))
-    covariance[np.ix_(kept, kept)] = found.covariance
+    covariance[np.ix_(nonzero, nonzero)] = fit.covariance
     return covariance

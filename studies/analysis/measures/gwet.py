@@ -40,12 +40,12 @@ def agreement(counted: Array, weights: Array) -> float:
 
 def resample(counted: Array, weights: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
     """Resample the coefficient; `clusters`: the cluster of each unit, numbered from 0 without gaps."""
-    found = bootstrap.resample(
+    resampled = bootstrap.resample(
         lambda sums: agreement_from_sums(sums, weights), sum_by_cluster(_means(counted, weights), clusters)
     )
-    if np.ptp(found.replicates) < _EXACT:
+    if np.ptp(resampled.replicates) < _EXACT:
         raise Undefined("resamples_agree_alike")
-    return found
+    return resampled
 
 
 def agreement_from_sums(sums: Array, weights: Array) -> Array:

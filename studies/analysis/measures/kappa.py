@@ -35,16 +35,16 @@ def places(scores: Array) -> tuple[NDArray[np.intp], Array]:
     return np.searchsorted(levels, scores), levels
 
 
-def kappa(given: NDArray[np.intp], weights: Array, clusters: NDArray[np.intp]) -> tuple[float, float]:
+def kappa(scores: NDArray[np.intp], weights: Array, clusters: NDArray[np.intp]) -> tuple[float, float]:
     """Return Cohen's kappa and its standard error, the clusters of targets being independent of each other.
 
-    `given`: targets × two raters, places of levels; `clusters`: of each target, numbered from 0 without gaps.
+    `scores`: targets × two raters, places of levels; `clusters`: of each target, numbered from 0 without gaps.
     """
-    first, second = (np.bincount(rater, minlength=len(weights)) / len(given) for rater in given.T)
-    of_targets = weights[given[:, 0], given[:, 1]]
+    first, second = (np.bincount(rater, minlength=len(weights)) / len(scores) for rater in scores.T)
+    of_targets = weights[scores[:, 0], scores[:, 1]]
     observed, expected = float(of_targets.mean()), float(first @ weights @ second)
     if not expected > 0:
         raise Undefined("scores_alike")
-    moved = (weights @ second)[given[:, 0]] + (first @ weights)[given[:, 1]] - 2 * expected
+    moved = (weights @ second)[scores[:, 0]] + (first @ weights)[scores[:, 1]] - 2 * expected
     influence = (observed / expected * moved - (of_targets - observed)) / expected
     return 1 - observed / expected, error_of_mean(influence, clusters)

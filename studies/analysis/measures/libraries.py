@@ -88,8 +88,8 @@ def intraclass_correlations(scores: Array) -> dict[str, float]:
     import pingouin
 
     long = _long(scores)
-    found = pingouin.intraclass_corr(long, targets="row", raters="column", ratings="score")
-    by_form = found.set_index("Type")["ICC"]
+    table = pingouin.intraclass_corr(long, targets="row", raters="column", ratings="score")
+    by_form = table.set_index("Type")["ICC"]
     return {name: float(by_form[row]) for name, row in ICC_ROWS.items()}
 
 
@@ -106,8 +106,8 @@ def repeated_measures_f(scores: Array) -> float:
     """Return F of repeated measures; `scores`: users × arms, complete."""
     import pingouin
 
-    found = pingouin.rm_anova(data=_long(scores), dv="score", within="column", subject="row", correction=False)
-    return _number(found["F"].iloc[0])
+    table = pingouin.rm_anova(data=_long(scores), dv="score", within="column", subject="row", correction=False)
+    return _number(table["F"].iloc[0])
 
 
 @_refuse_failures

@@ -58,10 +58,10 @@ class Ends:
         """Return the ended conversations: strata × arms × turns."""
         return self._count(self.ended)
 
-    def _count(self, chosen: NDArray[np.bool_]) -> Array:
-        found = np.zeros((self.strata.max() + 1, self.arms.max() + 1, self.turns.max() + 1))
-        np.add.at(found, (self.strata[chosen], self.arms[chosen], self.turns[chosen]), 1)
-        return found
+    def _count(self, is_counted: NDArray[np.bool_]) -> Array:
+        counts = np.zeros((self.strata.max() + 1, self.arms.max() + 1, self.turns.max() + 1))
+        np.add.at(counts, (self.strata[is_counted], self.arms[is_counted], self.turns[is_counted]), 1)
+        return counts
 
     @cached_property
     def hazard(self) -> Array:

@@ -288,9 +288,9 @@ def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> F
     if relative.size and relative.max() > MOST / 2:
         raise Undefined("error_variance_is_zero")
     residual = solve(data, relative).squares / (len(scores) - fixed.shape[1])
-    found = dict(zip(data.terms, (relative**2 * residual).tolist(), strict=True))
-    variances = {name: found.get(name, 0.0) for name in terms} | {"residual": residual}
-    return Fit(data, variances, absent, criterion(data, np.array([*found.values(), residual])))
+    components = dict(zip(data.terms, (relative**2 * residual).tolist(), strict=True))
+    variances = {name: components.get(name, 0.0) for name in terms} | {"residual": residual}
+    return Fit(data, variances, absent, criterion(data, np.array([*components.values(), residual])))
 
 
 def require_estimable(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> None:
@@ -323,10 +323,10 @@ def _is_saturated(data: Data) -> bool:
 def unidentified_terms(terms: Mapping[str, NDArray[np.intp]]) -> dict[str, Note]:
     """Return the terms that cannot be distinguished from the error or from an earlier term, with the reason."""
     reasons: dict[str, Note] = {}
-    kept: list[str] = []
+    identified: list[str] = []
     for name, levels in terms.items():
         count = int(levels.max()) + 1
-        same = [other for other in kept if _same(levels, terms[other])]
+        same = [other for other in identified if _same(levels, terms[other])]
         if count < 2:
             reasons[name] = Note("one_level", term=Note(name))
         elif count == len(levels):
@@ -334,7 +334,7 @@ def unidentified_terms(terms: Mapping[str, NDArray[np.intp]]) -> dict[str, Note]
         elif same:
             reasons[name] = Note("terms_go_together", term=Note(name), other=Note(same[0]))
         else:
-            kept.append(name)
+            identified.append(name)
     return reasons
 
 
@@ -371,9 +371,9 @@ def best_deviations(data: Data) -> Array:
     A term that does not lower the criterion gets exactly 0. With few ratings the criterion can have several minima, one
     of them at 0 or without an error, so the search starts from several deviations.
     """
-    found = [_best_from(data, start) for start in _STARTS]
-    lowest = min(profile_deviance(data, one) for one in found)
-    return next(one for one in found if profile_deviance(data, one) <= lowest + _AS_GOOD)
+    minima = [_best_from(data, start) for start in _STARTS]
+    lowest = min(profile_deviance(data, one) for one in minima)
+    return next(one for one in minima if profile_deviance(data, one) <= lowest + _AS_GOOD)
 
 
 def _best_from(data: Data, start: float) -> Array:
@@ -390,7 +390,7 @@ def _best_from(data: Data, start: float) -> Array:
     return deviations
 
 
-def _least(of: Callable[[Array], float], start: Array) -> Array:
+def _least(function: Callable[[Array], float], start: Array) -> Array:
     """Return the deviations at which a function of them is least.
 
     It treats a negative deviation like a positive one: a simplex that is stopped at 0 lies flat on that bound and never
@@ -398,8 +398,8 @@ def _least(of: Callable[[Array], float], start: Array) -> Array:
     """
     options = {"xatol": 1e-9, "fatol": 1e-11, "maxiter": 4000, "maxfev": 4000}
     bounds = [(-MOST, MOST)] * len(start)
-    found = minimize(of, start, method="Nelder-Mead", bounds=bounds, options=options)
-    return np.asarray(np.abs(found.x), dtype=float)
+    minimum = minimize(function, start, method="Nelder-Mead", bounds=bounds, options=options)
+    return np.asarray(np.abs(minimum.x), dtype=float)
 
 
 def _with(data: Data, deviations: Array, free: NDArray[np.bool_], values: Array) -> float:

@@ -14,5 +14,5 @@ def holm(p_values: Sequence[float]) -> list[float]:
     stepped = np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(order), 0, -1))
     adjusted = np.empty(len(order))
     adjusted[order] = np.minimum(stepped, 1)
-    found: list[float] = adjusted.tolist()
-    return found
+    p_adjusted: list[float] = adjusted.tolist()
+    return p_adjusted

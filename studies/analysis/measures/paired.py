@@ -99,9 +99,9 @@ def welch(first: Array, second: Array) -> TTest:
     return _as_test(stats.ttest_ind(second, first, equal_var=False))
 
 
-def _as_test(found: Any) -> TTest:
-    interval = found.confidence_interval(0.95)
-    return TTest(float(interval.low), float(interval.high), float(found.pvalue))
+def _as_test(result: Any) -> TTest:
+    interval = result.confidence_interval(0.95)
+    return TTest(float(interval.low), float(interval.high), float(result.pvalue))
 
 
 def d_z(differences: Array) -> tuple[float, float, float]:

@@ -31,10 +31,10 @@ def correlations(scores: Array) -> Array:
     places = [np.unique(item, return_inverse=True)[1] for item in scores.T]
     if max(place.max() for place in places) >= MOST_CATEGORIES:
         raise Undefined("too_many_categories", most=MOST_CATEGORIES)
-    found: Array = np.eye(len(places))
+    matrix: Array = np.eye(len(places))
     for one, other in combinations(range(len(places)), 2):
-        found[one, other] = found[other, one] = correlation(_cross_table(places[one], places[other]))
-    return found
+        matrix[one, other] = matrix[other, one] = correlation(_cross_table(places[one], places[other]))
+    return matrix
 
 
 def _cross_table(rows: np.ndarray, columns: np.ndarray) -> Array:

@@ -15,18 +15,18 @@ _ROUNDING = 1e-18  # what is left of a variance of 0
 Counts = NDArray[np.float64] | NDArray[np.intp]
 
 
-def effective(hits: Counts, of: Counts) -> float:
+def effective(hits: Counts, totals: Counts) -> float:
     """Return how many independent answers would leave the share as uncertain as these, fewer for few clusters.
 
-    Korn & Graubard 1998, Survey Methodology 24:193. `hits`, `of`: one per cluster, which may differ in size. If each
-    cluster has one answer, or all answers are alike, it is the number of clusters.
+    Korn & Graubard 1998, Survey Methodology 24:193. `hits`, `totals`: one per cluster, which may differ in size. If
+    each cluster has one answer, or all answers are alike, it is the number of clusters.
     """
-    hits, of = hits[of > 0], of[of > 0]
-    clusters, answers = len(of), float(of.sum())
+    hits, totals = hits[totals > 0], totals[totals > 0]
+    clusters, answers = len(totals), float(totals.sum())
     if clusters == answers or not 0 < hits.sum() < answers or clusters < 2:
         return float(clusters)
     share = hits.sum() / answers
-    variance = clusters / (clusters - 1) * float(((hits - share * of) ** 2).sum()) / answers**2
+    variance = clusters / (clusters - 1) * float(((hits - share * totals) ** 2).sum()) / answers**2
     return _independent(float(share), variance, clusters, answers)
 
 
@@ -54,24 +54,24 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return (0.0 if share == 0 else float(low)), (1.0 if share == 1 else float(high))
 
 
-def exact_interval(hits: int, of: int) -> tuple[float, float]:
+def exact_interval(hits: int, total: int) -> tuple[float, float]:
     """Return the exact 95 % interval of a share (Clopper & Pearson 1934, doi 10.1093/biomet/26.4.404)."""
-    if of < 1:
+    if total < 1:
         raise Undefined("share_of_nothing")
-    low, high = proportion_confint(hits, of, method="beta")
+    low, high = proportion_confint(hits, total, method="beta")
     return float(low), float(high)
 
 
-def add_by_clusters(row: Row, hits: Counts, of: Counts) -> None:
+def add_by_clusters(row: Row, hits: Counts, totals: Counts) -> None:
     """Add `estimate`, `low`, `high` and `method` for answers that may be alike within a cluster.
 
-    `hits`, `of`: one per cluster.
+    `hits`, `totals`: one per cluster.
     """
-    if not of.sum():
+    if not totals.sum():
         raise Undefined("share_of_nothing")
-    share, n = float(hits.sum() / of.sum()), effective(hits, of)
+    share, n = float(hits.sum() / totals.sum()), effective(hits, totals)
     low, high = wilson(share, n)
-    method = METHOD if n == np.count_nonzero(of) else BY_CLUSTERS
+    method = METHOD if n == np.count_nonzero(totals) else BY_CLUSTERS
     row.values |= {"estimate": share, "low": low, "high": high, "method": method}
 
 

@@ -54,19 +54,19 @@ def without_people_and_raters(ratings: Ratings, judge: Array, clusters: Numbers)
         sum_by_cluster(of_rating, ratings.raters),
         sum_by_cluster(of_rating, np.unique(cells, return_inverse=True)[1]),
     ]
-    found = jackknife_of_parts(fisher_z, moments.sum(axis=0), parts, PEOPLE_AND_RATERS)
-    refuse_one(found)
-    return found
+    jackknife = jackknife_of_parts(fisher_z, moments.sum(axis=0), parts, PEOPLE_AND_RATERS)
+    refuse_one(jackknife)
+    return jackknife
 
 
 def _fall(ratings: Ratings, number: Array, means: Array, judge: Array) -> Array:
     """Return by how much the moments fall without each rating."""
-    of = ratings.targets
-    others = np.maximum(number[of] - 1, 1)
-    left = (means[of] * number[of] - ratings.scores) / others
+    targets = ratings.targets
+    others = np.maximum(number[targets] - 1, 1)
+    left = (means[targets] * number[targets] - ratings.scores) / others
     x, y = means - means.mean(), judge - judge.mean()
-    without, beside = left - means.mean(), y[of]
-    is_left = (number[of] > 1)[:, np.newaxis]
+    without, beside = left - means.mean(), y[targets]
+    is_left = (number[targets] > 1)[:, np.newaxis]
     after = np.column_stack([np.ones_like(without), without, beside, without**2, beside**2, without * beside])
-    before = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])[of]
+    before = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])[targets]
     return np.asarray(before - np.where(is_left, after, 0.0))

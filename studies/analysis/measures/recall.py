@@ -28,10 +28,10 @@ def estimate_recall(held: tuple[int, int, int], passed: tuple[int, int, int]) ->
         return None
     generator = np.random.default_rng(SEED)
     parts = [_true_cases(part, generator) for part in (held, passed)]
-    found, missed = ((part[0] / part[1]) * part[2] for part in (held, passed))
+    caught, missed = ((part[0] / part[1]) * part[2] for part in (held, passed))
     shares = parts[0] / (parts[0] + parts[1])
     low, high = np.quantile(shares, [0.025, 0.975])
-    return Recall(found / (found + missed), float(low), float(high))
+    return Recall(caught / (caught + missed), float(low), float(high))
 
 
 def _true_cases(part: tuple[int, int, int], generator: np.random.Generator) -> np.ndarray:

@@ -192,12 +192,12 @@ def two_way_by_components(
     Each rater rated each target at most once. `ratings`: the number of ratings in a mean, for the forms (·,k).
     Intervals by the delta method on the logit.
     """
-    found = components(scores, targets, raters)
-    covariance = _covariance(found.data, found.relative)
+    fit = components(scores, targets, raters)
+    covariance = _covariance(fit.data, fit.relative)
     return {
-        f"icc_{form}_{name}": _of_components(found.relative, covariance, agreement=form == "a", ratings=of)
+        f"icc_{form}_{name}": _of_components(fit.relative, covariance, agreement=form == "a", ratings=count)
         for form in ("a", "c")
-        for name, of in (("1", 1.0), ("k", ratings))
+        for name, count in (("1", 1.0), ("k", ratings))
     }
 
 
@@ -229,7 +229,7 @@ def _make_data(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp
     return mixed.Data(scores - scores.mean(), np.ones((len(scores), 1)), {"target": targets, "rater": raters})
 
 
-def _covariance(data: mixed.Data, kept: Array) -> Array | None:
+def _covariance(data: mixed.Data, relative: Array) -> Array | None:
     """Return the covariance of the relative variances of targets and, unless it is 0, raters.
 
     It follows from the curvature of the criterion and is None where that is not positive definite.
@@ -241,21 +241,21 @@ def _covariance(data: mixed.Data, kept: Array) -> Array | None:
     def slope(place: int) -> Callable[[Array], float]:
         return lambda variances: float(mixed.gradient(at, variances)[place])
 
-    curvature = np.array([mixed.gradient(slope(place), kept) for place in range(len(kept))])
+    curvature = np.array([mixed.gradient(slope(place), relative) for place in range(len(relative))])
     curvature = (curvature + curvature.T) / 2
     if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).min() <= 0:
         return None
     return np.asarray(2 * np.linalg.inv(curvature))
 
 
-def _of_components(kept: Array, covariance: Array | None, *, agreement: bool, ratings: float) -> Icc:
+def _of_components(relative: Array, covariance: Array | None, *, agreement: bool, ratings: float) -> Icc:
     def on_logit(variances: Array) -> float:
         error = 1 + (variances[1:].sum() if agreement else 0.0)
         return float(logit(variances[0] / (variances[0] + error / ratings)))
 
-    place = on_logit(kept)
+    place = on_logit(relative)
     if covariance is None:
         return Icc(float(expit(place)), np.nan, np.nan)
-    slope = mixed.gradient(on_logit, kept)
+    slope = mixed.gradient(on_logit, relative)
     half = float(norm.ppf(_UPPER) * np.sqrt(slope @ covariance @ slope))
     return Icc(*(float(expit(place + move)) for move in (0, -half, half)))

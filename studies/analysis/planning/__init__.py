@@ -155,15 +155,15 @@ def is_possible(r: float, r2: float, between: float) -> bool:
     return 1 - r * r - r2 * r2 - between * between + 2 * r * r2 * between > 0
 
 
-def agreement_rank(of: Mapping[str, Any]) -> tuple[bool, int]:
+def agreement_rank(labels: Mapping[str, Any]) -> tuple[bool, int]:
     """Return a sort key that puts the primary agreements first: of final ratings, and of the participants
     themselves."""
-    return of["moment"] != "final", PEOPLE.index(of["human"])
+    return labels["moment"] != "final", PEOPLE.index(labels["human"])
 
 
 def plan_precision(
     folder: Path,
-    wanted: Mapping[str, str],
+    filters: Mapping[str, str],
     *,
     bootstrap: int = 2000,
     seed: int = 1,
@@ -171,7 +171,7 @@ def plan_precision(
 ) -> dict[str, Any]:
     """Return how far more participants or second ratings would narrow an interval, from the export in `folder`.
 
-    `wanted`: values for any of OF, which choose the first matching agreement of a judge and people. Raises
+    `filters`: values for any of OF, which choose the first matching agreement of a judge and people. Raises
     `AnalysisError`.
     """
     from studies.analysis.bootstrap import Bootstrap
@@ -180,4 +180,4 @@ def plan_precision(
 
     if bootstrap < 1 or seed < 0:
         raise AnalysisError(f"bootstrap must be at least 1 and seed at least 0, not {bootstrap} and {seed}")
-    return compute_precision(load(folder), wanted, Bootstrap(bootstrap, seed), on_progress)
+    return compute_precision(load(folder), filters, Bootstrap(bootstrap, seed), on_progress)

@@ -16,11 +16,11 @@ BAD_INPUT = 2  # exit code
 
 def main(source: TextIO, target: TextIO) -> int:
     try:
-        found = answer(Wish(**json.load(source)))
+        result = answer(Wish(**json.load(source)))
     except (TypeError, ValueError) as error:
         target.write(f"{error}\n")
         return BAD_INPUT
-    json.dump(asdict(found), target)
+    json.dump(asdict(result), target)
     return 0
 
 

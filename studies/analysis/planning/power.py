@@ -51,8 +51,8 @@ def _of_two_judges(wish: Wish, on_progress: Progress) -> Chance:
     if not is_possible(wish.r, wish.r2, wish.between):
         raise ValueError("r, r2, between: there are no three variables with such correlations")
     sizes = {}
-    for done, people in enumerate(_sizes(wish)):
-        on_progress(done, len(SIZES), f"{people} people")
+    for place, people in enumerate(_sizes(wish)):
+        on_progress(place, len(SIZES), f"{people} people")
         if independent_rows(wish, people) >= FEWEST_ROWS:
             sizes[people] = _size_of_two_judges(wish, people)
     on_progress(len(SIZES), len(SIZES), "done")
@@ -80,9 +80,9 @@ def _correlations(wish: Wish) -> Array:
 
 def _size_of_two_judges(wish: Wish, people: int) -> Size:
     rows = independent_rows(wish, people)
-    drawn = draw_correlations(_correlations(wish), rows, wish.studies, np.random.default_rng((wish.seed, people)))
-    found = float(np.mean(np.abs(williams_t(*drawn, rows)) > stdtrit(rows - 3, 1 - wish.alpha / 2)))
-    return Size(people, people * wish.per_person, rows, found, *wilson(found, wish.studies))
+    draws = draw_correlations(_correlations(wish), rows, wish.studies, np.random.default_rng((wish.seed, people)))
+    power = float(np.mean(np.abs(williams_t(*draws, rows)) > stdtrit(rows - 3, 1 - wish.alpha / 2)))
+    return Size(people, people * wish.per_person, rows, power, *wilson(power, wish.studies))
 
 
 def draw_correlations(
@@ -93,8 +93,8 @@ def draw_correlations(
     triangle[:, range(3), range(3)] = np.sqrt(random.chisquare(rows - 1 - np.arange(3), (studies, 3)))
     factor = np.linalg.cholesky(correlations) @ triangle
     factor /= np.linalg.norm(factor, axis=2, keepdims=True)
-    drawn = factor @ factor.transpose(0, 2, 1)
-    return drawn[:, 0, 1], drawn[:, 0, 2], drawn[:, 1, 2]
+    matrices = factor @ factor.transpose(0, 2, 1)
+    return matrices[:, 0, 1], matrices[:, 0, 2], matrices[:, 1, 2]
 
 
 def least_difference(wish: Wish) -> float:
@@ -117,23 +117,23 @@ def _of_models(wish: Wish, on_progress: Progress) -> Chance:
     if wish.within == 1:
         raise ValueError("within: at 1 every difference of two models is the same for all people")
     means, sizes = means_of(wish.models, wish.separation), _sizes(wish)
-    told: dict[int, list[NDArray[np.bool_]]] = {people: [] for people in sizes}
+    batches_by_people: dict[int, list[NDArray[np.bool_]]] = {people: [] for people in sizes}
     done, random = 0, np.random.default_rng(wish.seed)
     for studies in _batches(wish):
         on_progress(done, wish.studies, "studies")
         scores = means + sqrt(_error(wish)) * random.normal(size=(studies, max(sizes), wish.models))
         for people in sizes:
-            told[people].append(significant_pairs(scores[:, :people], wish.alpha))
+            batches_by_people[people].append(significant_pairs(scores[:, :people], wish.alpha))
         done += studies
     on_progress(done, wish.studies, "done")
-    found = {people: np.concatenate(batches) for people, batches in told.items()}
-    at = {people: _size_of_models(wish, people, each.mean(axis=1)) for people, each in found.items()}
+    significant = {people: np.concatenate(batches) for people, batches in batches_by_people.items()}
+    at = {people: _size_of_models(wish, people, each.mean(axis=1)) for people, each in significant.items()}
     return Chance(
         asked=at[wish.people],
         invited=_people_to_invite(wish),
         design_effect=None,
         least=None,
-        pairs=list(_by_steps(wish, means, found[wish.people])),
+        pairs=list(_by_steps(wish, means, significant[wish.people])),
         sizes=list(at.values()),
         studies=wish.studies,
         seed=wish.seed,
@@ -170,9 +170,9 @@ def significant_pairs(scores: Array, alpha: float) -> NDArray[np.bool_]:
     p_values = wilcoxon_p((scores[..., other] - scores[..., one]).transpose(0, 2, 1))
     order = np.argsort(p_values, axis=1)
     ordered = np.take_along_axis(p_values, order, axis=1) * np.arange(len(one), 0, -1)
-    found = np.empty(p_values.shape, dtype=bool)
-    np.put_along_axis(found, order, np.maximum.accumulate(ordered, axis=1) < alpha, axis=1)
-    return found
+    is_significant = np.empty(p_values.shape, dtype=bool)
+    np.put_along_axis(is_significant, order, np.maximum.accumulate(ordered, axis=1) < alpha, axis=1)
+    return is_significant
 
 
 def wilcoxon_p(differences: Array) -> Array:
@@ -195,9 +195,9 @@ def _size_of_models(wish: Wish, people: int, shares: Array) -> Size:
     return Size(people, people * wish.models * wish.per_person, people, share, *bounds)
 
 
-def _by_steps(wish: Wish, means: Array, found: NDArray[np.bool_]) -> Iterator[PairPower]:
+def _by_steps(wish: Wish, means: Array, significant: NDArray[np.bool_]) -> Iterator[PairPower]:
     pairs: Sequence[tuple[int, int]] = list(combinations(range(wish.models), 2))
     for steps in range(1, wish.models):
-        power = float(found[:, [other - one == steps for one, other in pairs]].mean())
+        power = float(significant[:, [other - one == steps for one, other in pairs]].mean())
         d = float(means[steps] - means[0]) / sqrt(2 * _error(wish))
         yield PairPower(steps, d, power, *wilson(power, wish.studies))

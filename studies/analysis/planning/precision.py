@@ -80,40 +80,40 @@ class Model:
 def agreements(export: Export) -> list[dict[str, str]]:
     """Return the agreements that can be planned: rows of agreement.csv without single raters, by
     `planning.agreement_rank`."""
-    found = [of for of, _both in both_sides(export.ratings) if ":" not in of["human"]]
-    return sorted(found, key=agreement_rank)
+    compared = [row for row, _both in both_sides(export.ratings) if ":" not in row["human"]]
+    return sorted(compared, key=agreement_rank)
 
 
 def compute_precision(
-    export: Export, wanted: Mapping[str, str], bootstrap: Bootstrap, on_progress: Progress = lambda *_: None
+    export: Export, filters: Mapping[str, str], bootstrap: Bootstrap, on_progress: Progress = lambda *_: None
 ) -> dict[str, Any]:
-    """Return the precision of the first of `agreements` that matches `wanted` (by any of `planning.OF`).
+    """Return the precision of the first of `agreements` that matches `filters` (by any of `planning.OF`).
 
     The result has plain values, as plan.json holds them. `left_out`: reliabilities with which not even a perfect judge
     would reach the observed r. Raises `AnalysisError` if no agreement matches or its r does not exist.
     """
-    of = choose_agreement(agreements(export), wanted)
-    single = single_scores(export.ratings, of)
-    units = units_of(export, of, single)
+    labels = choose_agreement(agreements(export), filters)
+    single = single_scores(export.ratings, labels)
+    units = units_of(export, labels, single)
     try:
         now = interval_now(units, bootstrap)
         more = participants(units, bootstrap.seed)
     except Undefined as reason:
-        raise AnalysisError(f"{' · '.join(filter(None, of.values()))}: {reason}") from reason
+        raise AnalysisError(f"{' · '.join(filter(None, labels.values()))}: {reason}") from reason
     reliabilities, why = reliabilities_of(single)
     plans, left_out = [], []
     notes = [*now.pop("notes"), *why, *([COUNSELLORS] if units.counsellors else [])]
-    for place, known in enumerate(reliabilities):
-        on_progress(place, len(reliabilities), f"reliability {known['estimate']:.2f}")
+    for place, reliability in enumerate(reliabilities):
+        on_progress(place, len(reliabilities), f"reliability {reliability['estimate']:.2f}")
         try:
-            plans.append({"reliability": known, **plan(units, known["estimate"], bootstrap.seed)})
+            plans.append({"reliability": reliability, **plan(units, reliability["estimate"], bootstrap.seed)})
         except Undefined:
-            left_out.append(known["estimate"])
+            left_out.append(reliability["estimate"])
     on_progress(len(reliabilities), len(reliabilities), "done")
     return {
         "schema": "emostudy-precision/1",
         "demonstration": export.demonstration,
-        "of": of,
+        "of": labels,
         "n": len(units.human),
         "clusters": int(units.clusters.max()) + 1,
         "now": now,
@@ -125,48 +125,48 @@ def compute_precision(
     }
 
 
-def choose_agreement(known: Sequence[dict[str, str]], wanted: Mapping[str, str]) -> dict[str, str]:
-    if not known:
+def choose_agreement(agreements: Sequence[dict[str, str]], filters: Mapping[str, str]) -> dict[str, str]:
+    if not agreements:
         raise AnalysisError("no judge and person scored the same conversation, so there is no interval to plan")
-    for of in known:
-        if all(of[name] == value for name, value in wanted.items()):
-            return of
-    asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
-    listed = "\n".join("  " + " · ".join(filter(None, of.values())) for of in known)
-    raise AnalysisError(f"no judge and person were compared with {asked}; there are:\n{listed}")
+    for labels in agreements:
+        if all(labels[name] == value for name, value in filters.items()):
+            return labels
+    description = ", ".join(f"{name} {value}" for name, value in filters.items())
+    listed = "\n".join("  " + " · ".join(filter(None, labels.values())) for labels in agreements)
+    raise AnalysisError(f"no judge and person were compared with {description}; there are:\n{listed}")
 
 
-def single_scores(ratings: pd.DataFrame, of: Mapping[str, str]) -> pd.Series:
+def single_scores(ratings: pd.DataFrame, labels: Mapping[str, str]) -> pd.Series:
     """Return each person's score of each unit, indexed by UNIT."""
-    same = (ratings["rater_kind"] == of["human"]) & (ratings[SCALE] == [of[name] for name in SCALE]).all(axis=1)
+    same = (ratings["rater_kind"] == labels["human"]) & (ratings[SCALE] == [labels[name] for name in SCALE]).all(axis=1)
     by_rater: pd.Series = ratings[same].groupby(["rater", *UNIT], observed=True)["score"].mean()
     return by_rater.droplevel("rater")
 
 
-def units_of(export: Export, of: Mapping[str, str], single: pd.Series) -> Units:
-    of_scale = export.ratings[(export.ratings[SCALE] == [of[name] for name in SCALE]).all(axis=1)]
-    both = next(found for compared, found in both_sides(of_scale) if compared == of)
+def units_of(export: Export, labels: Mapping[str, str], single: pd.Series) -> Units:
+    of_scale = export.ratings[(export.ratings[SCALE] == [labels[name] for name in SCALE]).all(axis=1)]
+    both = next(scores for compared, scores in both_sides(of_scale) if compared == labels)
     about = export.conversations.loc[both.index.get_level_values("conversation").astype(str)]
     return Units(
         human=both["human"].to_numpy(float),
         judge=both["judge"].to_numpy(float),
         ratings=single.groupby(level=UNIT, observed=True).size().reindex(both.index).to_numpy(float),
         clusters=number_names(about["cluster"]),
-        counsellors=of["human"] == "expert" and bool(about["counsellors"].all()),
+        counsellors=labels["human"] == "expert" and bool(about["counsellors"].all()),
     )
 
 
 def interval_now(units: Units, bootstrap: Bootstrap) -> dict[str, Any]:
     r = units.r()
     inference = infer_r(fisher_z, units.sums(units.human), bootstrap)
-    found = inference.interval_of_r()
-    low, high = found.low, found.high
+    interval = inference.interval_of_r()
+    low, high = interval.low, interval.high
     return {
         "r": r,
         "low": low,
         "high": high,
         "half_width": (high - low) / 2,
-        "method": str(method_of_r(inference, found)),
+        "method": str(method_of_r(inference, interval)),
         "notes": [str(note) for note in inference.notes(INTERVAL)],
     }
 
@@ -179,13 +179,13 @@ def reliabilities_of(single: pd.Series) -> tuple[list[dict[str, Any]], list[str]
     if not several.any():
         return assumed, [ONE_RATER]
     try:
-        found = one_way(single.to_numpy(float)[several], np.unique(targets[several], return_inverse=True)[1]).single
+        icc = one_way(single.to_numpy(float)[several], np.unique(targets[several], return_inverse=True)[1]).single
     except Undefined as reason:
         return assumed, [str(reason)]
-    if found.estimate <= 0:
+    if icc.estimate <= 0:
         return assumed, [NO_RELIABILITY]
-    bounds = {"low": _finite(found.low), "high": _finite(found.high)}
-    return [{"estimate": min(found.estimate, 1.0), **bounds, "source": "estimated"}], []
+    bounds = {"low": _finite(icc.low), "high": _finite(icc.high)}
+    return [{"estimate": min(icc.estimate, 1.0), **bounds, "source": "estimated"}], []
 
 
 def _finite(value: float) -> float | None:
@@ -197,8 +197,8 @@ def _finite(value: float) -> float | None:
 
 def participants(units: Units, seed: int) -> list[dict[str, Any]]:
     """Return a row for each of MORE, with more participants alone."""
-    drawn = _draw_z(units, lambda: [units.human], seed)
-    return [_of_size(units, more) | _width(z, units.r()) for more, [z] in zip(MORE, drawn, strict=True)]
+    draws = _draw_z(units, lambda: [units.human], seed)
+    return [_of_size(units, more) | _width(z, units.r()) for more, [z] in zip(MORE, draws, strict=True)]
 
 
 def plan(units: Units, reliability: float, seed: int) -> dict[str, Any]:
@@ -211,10 +211,10 @@ def plan(units: Units, reliability: float, seed: int) -> dict[str, Any]:
     shrinks.
     """
     model, random = worth_model(units, reliability), np.random.default_rng((seed, 1))
-    drawn = _draw_z(units, lambda: add_second_ratings(units, model, random), seed)
+    draws = _draw_z(units, lambda: add_second_ratings(units, model, random), seed)
     cells = [
         _cell(units, model, more, share, z)
-        for more, row in zip(MORE, drawn, strict=True)
+        for more, row in zip(MORE, draws, strict=True)
         for share, z in zip(SECOND, row, strict=True)
     ]
     widest = cells[0]["corrected_half_width"]
@@ -229,13 +229,13 @@ def _draw_z(units: Units, versions: Callable[[], Iterable[Array]], seed: int) ->
     once, and its resamples vary with them already.
     """
     random = np.random.default_rng(seed)
-    drawn: list[list[list[Array]]] = []
+    draws: list[list[list[Array]]] = []
     for _worth in range(WORTHS):
         sums = [units.sums(human) for human in versions()]
-        drawn.append(
+        draws.append(
             [[_about_its_mean(counts @ each) for each in sums] for counts in _draw_nested_counts(random, len(sums[0]))]
         )
-    return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*drawn, strict=True)]
+    return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*draws, strict=True)]
 
 
 def _draw_nested_counts(random: np.random.Generator, clusters: int) -> Iterator[Array]:
@@ -243,8 +243,8 @@ def _draw_nested_counts(random: np.random.Generator, clusters: int) -> Iterator[
     counts, had = np.zeros((DRAWS, clusters)), 0
     for more in MORE:
         size = round(clusters * (1 + more))
-        drawn = random.integers(clusters, size=(DRAWS, size - had)) + clusters * np.arange(DRAWS)[:, np.newaxis]
-        counts = counts + np.bincount(drawn.ravel(), minlength=counts.size).reshape(counts.shape)
+        draws = random.integers(clusters, size=(DRAWS, size - had)) + clusters * np.arange(DRAWS)[:, np.newaxis]
+        counts = counts + np.bincount(draws.ravel(), minlength=counts.size).reshape(counts.shape)
         had = size
         yield counts
 
@@ -275,8 +275,8 @@ def add_second_ratings(units: Units, model: Model, random: np.random.Generator) 
     A larger share includes those of a smaller one.
     """
     size = len(units.human)
-    known = np.stack([units.human - units.human.mean(), units.judge - units.judge.mean()])
-    worth = units.human.mean() + model.slopes @ known + random.normal(0, sqrt(model.left), size)
+    deviations = np.stack([units.human - units.human.mean(), units.judge - units.judge.mean()])
+    worth = units.human.mean() + model.slopes @ deviations + random.normal(0, sqrt(model.left), size)
     second = worth + random.normal(0, sqrt(model.error), size)
     both = (units.ratings * units.human + second) / (units.ratings + 1)
     place = random.permutation(size)

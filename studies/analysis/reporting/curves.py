@@ -64,7 +64,7 @@ def curves(
     top = height_of_names(series, 0.06, TWO)
     canvas, axes = sheet(TWO, top + height * -(-len(courses) // columns))
     name_series(axes, series, 0.06, TWO)
-    low, high = range_of(*(of for course in every for of in (course.estimates, course.lows, course.highs)))
+    low, high = range_of(*(values for course in every for values in (course.estimates, course.lows, course.highs)))
     places = sorted({place for course in every for place in course.places})
     counted = places[:: -(-len(places) // MOST_COUNTS)]
     for number, (name, of_name) in enumerate(courses.items()):
@@ -80,8 +80,8 @@ def curves(
             _draw(axes, course, across, up, stepped=stepped)
             counts = dict(zip(course.places, course.counts, strict=True))
             sign = SIGNS[course.series % len(SIGNS)] if lines > 1 else ""
-            found = [str(counts.get(place, "")) for place in counted]
-            _write_counts(axes, across, counted, found, upper + HEIGHT + 0.1 + COUNT * (line + 1), sign, TINY)
+            texts = [str(counts.get(place, "")) for place in counted]
+            _write_counts(axes, across, counted, texts, upper + HEIGHT + 0.1 + COUNT * (line + 1), sign, TINY)
     write(axes, 0.08, top + HEAD + HEIGHT / 2, unit, ha="center", rotation=90, color=MUTED)
     return canvas
 
@@ -96,18 +96,18 @@ def _write_counts(
 
 
 def _draw(axes: Axes, course: Course, across: Ruler, up: Ruler, *, stepped: bool) -> None:
-    of = look(course.series)
+    style = look(course.series)
     x = across.places(course.places)
-    values, lows, highs = (up.places(found) for found in (course.estimates, course.lows, course.highs))
-    known = np.isfinite(lows) & np.isfinite(highs)
-    line, band = [x, values], [x[known], lows[known], highs[known]]
+    means, lows, highs = (up.places(column) for column in (course.estimates, course.lows, course.highs))
+    bounded = np.isfinite(lows) & np.isfinite(highs)
+    line, band = [x, means], [x[bounded], lows[bounded], highs[bounded]]
     if stepped:
         line, band = _steps(*line), _steps(*band)
-    draw_band(axes, band[0], band[1], band[2], of["color"])
+    draw_band(axes, band[0], band[1], band[2], style["color"])
     draw_course(axes, line[0], line[1], course.series)
-    draw_marks(axes, x, values, course.series, size=3)
+    draw_marks(axes, x, means, course.series, size=3)
 
 
 def _steps(x: Array, *values: Array) -> list[Array]:
     """Return the corners of steps: a value holds until the next place."""
-    return [np.repeat(x, 2)[1:], *(np.repeat(of, 2)[:-1] for of in values)]
+    return [np.repeat(x, 2)[1:], *(np.repeat(column, 2)[:-1] for column in values)]

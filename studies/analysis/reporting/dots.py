@@ -96,11 +96,11 @@ def dot_panels(
 
 
 def _range(panels: Sequence[Sequence[Line]], at: float | None, whole: Sequence[float]) -> tuple[float, float]:
-    every = [of for lines in panels for line in lines for of in line.estimates]
+    every = [estimate for lines in panels for line in lines for estimate in line.estimates]
     if not whole:
         return range_of(*every, [] if at is None else [at])
-    known = [value for of in every for value in of if np.isfinite(value)]
-    return min(*whole, *known), max(*whole, *known)
+    finite = [value for estimate in every for value in estimate if np.isfinite(value)]
+    return min(*whole, *finite), max(*whole, *finite)
 
 
 def _room(panels: Mapping[str, Sequence[Line]], width: float) -> _Room:
@@ -163,5 +163,5 @@ def _series(
         for low, high, place in zip(lows[bounded], highs[bounded], places[bounded], strict=True)
     ]
     draw_lines(axes, segments, colors=look(number)["color"], linewidths=1.3, zorder=2)
-    known = np.isfinite(values)
-    draw_marks(axes, values[known], places[known], number)
+    finite = np.isfinite(values)
+    draw_marks(axes, values[finite], places[finite], number)

@@ -135,7 +135,7 @@ def _without_unused_ids(svg: str) -> str:
     """Return the <svg> element alone, without ids that nothing refers to: they would be there twice in a report."""
     svg = svg[svg.index("<svg") :]
     used = set(re.findall(r'#([\w.-]+)["\')]', svg))
-    return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
+    return re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
 
 
 def _number_ids(name: str, svg: str) -> str:
@@ -145,16 +145,16 @@ def _number_ids(name: str, svg: str) -> str:
     matplotlib's own ids hash places that differ between runs by less than is drawn.
     """
     ids = list(dict.fromkeys(re.findall(r' id="([^"]*)"', svg)))
-    numbered = _rename_ids(svg, {found: f"f-{number}" for number, found in enumerate(ids)})
+    numbered = _rename_ids(svg, {old: f"f-{number}" for number, old in enumerate(ids)})
     digest = hashlib.sha256(f"{name}\n{numbered}".encode()).hexdigest()[:8]
     svg = re.sub(r'(?<= class=")c-|(?<=[>}]\.)c-', f"c{digest}-", svg)
-    return _rename_ids(svg, {found: f"f{digest}-{number}" for number, found in enumerate(ids)})
+    return _rename_ids(svg, {old: f"f{digest}-{number}" for number, old in enumerate(ids)})
 
 
 def _rename_ids(svg: str, names: Mapping[str, str]) -> str:
     """Return an SVG with new ids, also where something refers to them."""
-    svg = re.sub(r' id="([^"]*)"', lambda found: f' id="{names[found[1]]}"', svg)
-    return re.sub(r'#([\w.-]+)(["\')])', lambda found: f"#{names.get(found[1], found[1])}{found[2]}", svg)
+    svg = re.sub(r' id="([^"]*)"', lambda match: f' id="{names[match[1]]}"', svg)
+    return re.sub(r'#([\w.-]+)(["\')])', lambda match: f"#{names.get(match[1], match[1])}{match[2]}", svg)
 
 
 def _short(svg: str) -> str:
@@ -166,15 +166,15 @@ def _short(svg: str) -> str:
     svg = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([MLCQz])\s*", r"\1", path[0]), svg)
     svg = re.sub(r"M([^ ]+ [^ML]+)L\1(?=[M\"])", r"M\1h0", svg)  # a dot
     svg = _name_fonts_once(svg)
-    svg = re.sub(r'(?<= style=")[^"]*', lambda said: re.sub(r"(?<=[:;]) ", "", said[0]), svg)
+    svg = re.sub(r'(?<= style=")[^"]*', lambda style: re.sub(r"(?<=[:;]) ", "", style[0]), svg)
     return _name_styles_once(re.sub(r"\s*\n\s*", "\n", svg))
 
 
 def _name_styles_once(svg: str) -> str:
     """Replace each style by a class of the drawing. `_number_ids` makes the names of the classes its own."""
     names: dict[str, str] = {}
-    svg = re.sub(r' style="([^"]*)"', lambda said: f' class="{names.setdefault(said[1], f"c-{len(names)}")}"', svg)
-    return svg.replace("</style>", "".join(f".{name}{{{said}}}" for said, name in names.items()) + "</style>", 1)
+    svg = re.sub(r' style="([^"]*)"', lambda style: f' class="{names.setdefault(style[1], f"c-{len(names)}")}"', svg)
+    return svg.replace("</style>", "".join(f".{name}{{{style}}}" for style, name in names.items()) + "</style>", 1)
 
 
 def _name_fonts_once(svg: str) -> str:

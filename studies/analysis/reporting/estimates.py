@@ -25,9 +25,9 @@ def estimate_of(row: Mapping[str, Any], names: Named = BOUNDED) -> Estimate:
 
 
 def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:
-    """Yield the rows by name of the item, in the order of the questionnaire."""
-    found = dict(list(rows.groupby("item", observed=True)))
-    return {item_name(instrument, item): found[item] for item in in_order(instrument, map(str, found))}
+    """Return the rows by name of the item, in the order of the questionnaire."""
+    groups = dict(list(rows.groupby("item", observed=True)))
+    return {item_name(instrument, item): groups[item] for item in in_order(instrument, map(str, groups))}
 
 
 def in_item_order(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def panels_of(
     rows: pd.DataFrame, instrument: str, label: str, names: Named = BOUNDED, counted: str = "n"
 ) -> dict[str, list[Line]]:
     """Return the lines of each item, as `lines_of` makes them, by its name."""
-    return {item: lines_of(found, label, names, counted) for item, found in by_item(rows, instrument).items()}
+    return {item: lines_of(of_item, label, names, counted) for item, of_item in by_item(rows, instrument).items()}
 
 
 def lines_of(rows: pd.DataFrame, label: str, names: Named = BOUNDED, counted: str = "n") -> list[Line]:
@@ -75,19 +75,19 @@ def _beside(row: Mapping[str, Any], estimate: str, counted: str) -> str:
     return f"{decimal(float(row[estimate]))} ({row[counted]})"
 
 
-def lines_by_series(rows: pd.DataFrame, label: str, series: Sequence[str], of: str, names: Named) -> list[Line]:
+def lines_by_series(rows: pd.DataFrame, label: str, series: Sequence[str], column: str, names: Named) -> list[Line]:
     """Return one line for each value of `label`, in the order of the rows, with an estimate for each of `series`."""
     lines = []
-    for name, found in rows.groupby(label, sort=False, observed=True):
-        by_series = {str(row[of]): estimate_of(row, names) for row in records(found)}
+    for name, group in rows.groupby(label, sort=False, observed=True):
+        by_series = {str(row[column]): estimate_of(row, names) for row in records(group)}
         lines.append(Line(str(name), [by_series.get(one, NOTHING) for one in series]))
     return lines
 
 
-def courses_of(rows: pd.DataFrame, along: str, counted: str, series: Sequence[str], of: str) -> list[Course]:
-    """Return one course for each of `series` that the column `of` has."""
-    found = dict(list(rows.groupby(of, observed=True)))
-    return [_course(found[one], along, counted, number) for number, one in enumerate(series) if one in found]
+def courses_of(rows: pd.DataFrame, along: str, counted: str, series: Sequence[str], column: str) -> list[Course]:
+    """Return one course for each of `series` that `column` has."""
+    groups = dict(list(rows.groupby(column, observed=True)))
+    return [_course(groups[one], along, counted, number) for number, one in enumerate(series) if one in groups]
 
 
 def _course(rows: pd.DataFrame, along: str, counted: str, number: int) -> Course:
@@ -104,10 +104,10 @@ def first_humans(kinds: Iterable[str]) -> str:
 
 
 def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.DataFrame]]:
-    """Yield the kinds of raters whose word counts first, then the others by name."""
-    found = [(str(raters), of) for raters, of in rows.groupby(column, observed=True)]
+    """Return the rows of each kind of raters: the kinds whose word counts first, then the others by name."""
+    groups = [(str(raters), part) for raters, part in rows.groupby(column, observed=True)]
     place = {kind: number for number, kind in enumerate(HUMANS)}
-    return sorted(found, key=lambda group: (place.get(group[0], len(HUMANS)), group[0]))
+    return sorted(groups, key=lambda pair: (place.get(pair[0], len(HUMANS)), pair[0]))
 
 
 def count_below(rows: pd.DataFrame) -> int:

@@ -59,7 +59,7 @@ def with_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows with names in the place of keys, in the columns that have such in every table."""
     instruments = rows["instrument"] if "instrument" in rows else [""] * len(rows)
     items = {
-        column: [_name(partial(item_name, of), item) for of, item in zip(instruments, rows[column], strict=True)]
+        column: [_name(partial(item_name, one), item) for one, item in zip(instruments, rows[column], strict=True)]
         for column in SCALED
         if column in rows
     }
@@ -72,20 +72,20 @@ def _name(name: Callable[[str], str], key: object) -> object:
 
 
 def excerpt(
-    name: str, caption: str, rows: pd.DataFrame, shown: Sequence[str], values: Sequence[str] = ESTIMATE
+    name: str, caption: str, rows: pd.DataFrame, columns: Sequence[str], values: Sequence[str] = ESTIMATE
 ) -> Part:
-    """Return the rows that have one of `values`, in the columns `shown` and in those that tell rows apart.
+    """Return the rows that have one of `values`, in these `columns` and in those that tell rows apart.
 
     Below them stand how many rows have none, and what else is missing, with the reasons of the column `note`. Without a
     row that has a value, only these sentences are returned.
     """
-    known = rows[rows[list(values)].notna().any(axis=1)]
-    if known.empty:
+    with_value = rows[rows[list(values)].notna().any(axis=1)]
+    if with_value.empty:
         return prose(f"{caption}:", remark_on_empty_rows(rows, values))
-    columns = columns_that_differ(shown, known)
-    frame = with_names(known)[columns].dropna(axis=1, how="all")
+    heads = columns_that_differ(columns, with_value)
+    frame = with_names(with_value)[heads].dropna(axis=1, how="all")
     return Excerpt(
-        name, caption, frame, join_sentences([remark_on_empty_rows(rows, values), remark_on_gaps(known, shown)])
+        name, caption, frame, join_sentences([remark_on_empty_rows(rows, values), remark_on_gaps(with_value, columns)])
     )
 
 
@@ -114,11 +114,11 @@ def without_repetition(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         for name in frame
         if name in ABOUT and name not in blank and frame[name].notna().all() and frame[name].astype(str).nunique() == 1
     ]
-    kept = [name for name in frame if name not in (*blank, *repeated)]
-    if not kept:
+    columns = [name for name in frame if name not in (*blank, *repeated)]
+    if not columns:
         return frame, ""
-    said = [f"{column_name(str(name))} {frame[name].iloc[0]}" for name in repeated]
-    return frame[kept], _("Throughout: {facts}.").format(facts=join_with_semicolons(said)) if said else ""
+    facts = [f"{column_name(str(name))} {frame[name].iloc[0]}" for name in repeated]
+    return frame[columns], _("Throughout: {facts}.").format(facts=join_with_semicolons(facts)) if facts else ""
 
 
 def _has_a_value(column: pd.Series) -> bool:
@@ -129,11 +129,11 @@ def heads_of(frame: pd.DataFrame) -> list[str]:
     return [column_name(str(column)) for column in frame.columns]
 
 
-def columns_that_differ(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:
-    """Return `shown` and, before the item, other columns in which the rows differ."""
-    more = [name for name in APART if name in rows and name not in shown and rows[name].nunique() > 1]
-    place = next((shown.index(name) for name in SCALED if name in shown), len(shown))
-    return [*shown[:place], *more, *shown[place:]]
+def columns_that_differ(columns: Sequence[str], rows: pd.DataFrame) -> list[str]:
+    """Return `columns` and, before the item, other columns in which the rows differ."""
+    more = [name for name in APART if name in rows and name not in columns and rows[name].nunique() > 1]
+    place = next((columns.index(name) for name in SCALED if name in columns), len(columns))
+    return [*columns[:place], *more, *columns[place:]]
 
 
 def remark_on_empty_rows(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
@@ -152,15 +152,15 @@ def remark_on_empty_rows(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -
     )
 
 
-def remark_on_gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
+def remark_on_gaps(rows: pd.DataFrame, columns: Sequence[str]) -> str:
     """Say what is missing in single columns, and why; empty where no note gives a reason."""
-    found: dict[Note, Counter[str]] = {}
-    for column in (name for name in shown if name in rows and rows[name].isna().any()):
+    gaps: dict[Note, Counter[str]] = {}
+    for column in (name for name in columns if name in rows and rows[name].isna().any()):
         lacking = rows[rows[column].isna()]
         for reason in (reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, [column]))):
-            found.setdefault(reason, Counter())[column] += 1
-    said = {reason.on(*map(column_name, of)).text(): max(of.values()) for reason, of in found.items()}
-    return _("Without a value: {gaps}.").format(gaps=_with_counts(said)) if said else ""
+            gaps.setdefault(reason, Counter())[column] += 1
+    counts = {reason.on(*map(column_name, names)).text(): max(names.values()) for reason, names in gaps.items()}
+    return _("Without a value: {gaps}.").format(gaps=_with_counts(counts)) if counts else ""
 
 
 def notes_of(rows: pd.DataFrame) -> Iterator[Notes]:
@@ -169,8 +169,8 @@ def notes_of(rows: pd.DataFrame) -> Iterator[Notes]:
 
 def reasons(notes: Notes, columns: Collection[str]) -> Iterator[Note]:
     """Yield why these columns have no value; a note does not name bounds whose estimate is missing too."""
-    wanted = {*columns, *(_BOUND.sub("", column) for column in columns)}
-    return (note.on() for note in notes if wanted & {*note.columns})
+    names = {*columns, *(_BOUND.sub("", column) for column in columns)}
+    return (note.on() for note in notes if names & {*note.columns})
 
 
 def _with_counts(texts: Mapping[str, int]) -> str:

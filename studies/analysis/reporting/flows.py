@@ -73,7 +73,7 @@ def flows(results: Results) -> list[tuple[str, dict[str, int]]]:
 
 
 def flow_figure(track: str, counts: Mapping[str, int]) -> Figure:
-    drawn = boxes(counts)
+    chart = boxes(counts)
     return figure(
         f"flow-{track}",
         _("Flow of people and conversations: {track}").format(track=track_name(track)),
@@ -81,15 +81,15 @@ def flow_figure(track: str, counts: Mapping[str, int]) -> Figure:
             "The left side shows who continued. The right side shows who did not, and why. People who stopped after a "
             "rating are in the results with their data so far."
         )
-        if any(box.beside for box in drawn)
+        if any(box.beside for box in chart)
         else "",
-        flow_chart(drawn),
+        flow_chart(chart),
     )
 
 
 def _participants_first(group: tuple[str, pd.DataFrame]) -> tuple[int, str]:
-    known = list(TRACKS)
-    return known.index(group[0]) if group[0] in TRACKS else len(known), group[0]
+    tracks = list(TRACKS)
+    return tracks.index(group[0]) if group[0] in TRACKS else len(tracks), group[0]
 
 
 def track_name(track: str) -> str:

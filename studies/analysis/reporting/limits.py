@@ -126,14 +126,14 @@ def _of_raters(export: Export, tables: Tables) -> Iterator[str]:
             "No conversation was rated by several raters of the same kind, so the reliability of single ratings is "
             "unknown."
         )
-    if _names_shown(export):
+    if _shows_names(export):
         yield _(
             "Some replies in which a model named itself or its maker were shown unchanged. People who read one may "
             "have known the arm."
         )
 
 
-def _names_shown(export: Export) -> bool:
+def _shows_names(export: Export) -> bool:
     replies = export.replies
     return replies is not None and bool(((replies["names_itself"] == 1) & (replies["masked"] != 1)).any())
 
@@ -226,12 +226,12 @@ def _of_odd_ratings(export: Export) -> Iterator[str]:
             outside.count,
         ).format(**asdict(outside))
     for unknown in export.odd.unknown:
-        said = (
+        text = (
             _("{instrument} has no item {item} (ratings.csv, line {line}). Did you mean {similar}?")
             if unknown.similar
             else _("{instrument} has no item {item} (ratings.csv, line {line}).")
         )
-        yield said.format(**asdict(unknown))
+        yield text.format(**asdict(unknown))
     if repeats := export.odd.repeats:
         yield ngettext(
             "{count} rating repeats an earlier one of the same rater (ratings.csv, line {line}); the mean counts.",

@@ -29,20 +29,20 @@ def longest(rows: pd.DataFrame) -> str:
 
 def whole_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the mean over the items, or of the only item."""
-    found = rows[rows["item"] == ALL_ITEMS]
-    return rows if found.empty and rows["item"].nunique() == 1 else found
+    whole = rows[rows["item"] == ALL_ITEMS]
+    return rows if whole.empty and rows["item"].nunique() == 1 else whole
 
 
 def by_strategy(strategies: Iterable[str]) -> list[str]:
     """Return strategies in the order of forms: standard, user-aware, state-aware; others follow by name."""
-    known = get_strategies()
-    return sorted(set(strategies), key=lambda name: (known[name].order if name in known else len(known) * 1000, name))
+    forms = get_strategies()
+    return sorted(set(strategies), key=lambda name: (forms[name].order if name in forms else len(forms) * 1000, name))
 
 
 def whole_first(items: Iterable[str]) -> list[str]:
     """Return items with the mean over them in front."""
-    found = list(items)
-    return sorted(found, key=lambda item: item != ALL_ITEMS)
+    listed = list(items)
+    return sorted(listed, key=lambda item: item != ALL_ITEMS)
 
 
 def declared_rows(table: pd.DataFrame) -> pd.DataFrame:

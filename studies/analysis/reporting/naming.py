@@ -74,15 +74,15 @@ def instrument_name(instrument: str) -> str:
 
 def scale_label(instrument: str, scale: str) -> str:
     """Return the label of a scale of one of our questionnaires, else its key."""
-    known = load(instrument).scales if instrument in instrument_ids() else ()
-    return next((one.label[_code()] for one in known if one.key == scale), scale)
+    scales = load(instrument).scales if instrument in instrument_ids() else ()
+    return next((one.label[_code()] for one in scales if one.key == scale), scale)
 
 
 def option_name(instrument: str, item: str, option: str) -> str:
     """Return the text of an answer's key as the page has it, else the key."""
     items = load(instrument).items if instrument in instrument_ids() else ()
-    found = next((one.option(option) for one in items if one.key == item), None)
-    return found.text[_code()] if found else option
+    answer = next((one.option(option) for one in items if one.key == item), None)
+    return answer.text[_code()] if answer else option
 
 
 @cache
@@ -94,9 +94,9 @@ def _labels(instrument: str) -> dict[str, dict[str, str]]:
 
 def in_order(instrument: str, items: Iterable[str]) -> list[str]:
     """Return items in the order of the questionnaire; others follow by key, and their mean comes last."""
-    known = list(_labels(instrument))
-    place = {item: number for number, item in enumerate(known)}
-    return sorted(set(items), key=lambda item: (item == ALL_ITEMS, place.get(item, len(known)), item))
+    labels = list(_labels(instrument))
+    place = {item: number for number, item in enumerate(labels)}
+    return sorted(set(items), key=lambda item: (item == ALL_ITEMS, place.get(item, len(labels)), item))
 
 
 def _code() -> str:
@@ -120,8 +120,8 @@ def role_name(role: str) -> str:
 
 
 def strategy_name(strategy: str) -> str:
-    known = get_strategies().get(strategy)
-    return _(known.label) if known else strategy
+    definition = get_strategies().get(strategy)
+    return _(definition.label) if definition else strategy
 
 
 def judge_name(judge: str, strategy: str) -> str:
@@ -183,25 +183,25 @@ def scale_name(instrument: str, moment: str) -> str:
     return join_with_commas([instrument_name(instrument), moment_name(moment)])
 
 
-def contrast_name(of: Mapping[str, Any]) -> str:
+def contrast_name(contrast: Mapping[str, Any]) -> str:
     """Return the name of a declared contrast, by the columns of primary.csv."""
-    named = {"raters": raters_name(of["raters"]), "item": item_name(of["instrument"], of["item"])}
-    if of["judge"]:
-        strategies = {side: strategy_name(of[side]) for side in ("a", "b")}
+    named = {"raters": raters_name(contrast["raters"]), "item": item_name(contrast["instrument"], contrast["item"])}
+    if contrast["judge"]:
+        strategies = {side: strategy_name(contrast[side]) for side in ("a", "b")}
         name = _("{a} − {b}: agreement of {judge} with {raters} on {item}").format(
-            judge=of["judge"], **named, **strategies
+            judge=contrast["judge"], **named, **strategies
         )
     else:
-        name = _("{a} − {b}: {item}, as rated by {raters}").format(a=of["a"], b=of["b"], **named)
-    return f"{name} ({among})" if (among := join_with_commas(_among(of))) else name
+        name = _("{a} − {b}: {item}, as rated by {raters}").format(a=contrast["a"], b=contrast["b"], **named)
+    return f"{name} ({among})" if (among := join_with_commas(_among(contrast))) else name
 
 
-def _among(of: Mapping[str, Any]) -> Iterator[str]:
+def _among(contrast: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is unusual about a contrast: the usual are whole conversations of people as themselves."""
-    if of["moment"] != "final":
-        yield _(MOMENTS[of["moment"]])
-    if of["condition"]:
-        yield from (seekers_name(of["seekers"]), condition_name(of["condition"]))
+    if contrast["moment"] != "final":
+        yield _(MOMENTS[contrast["moment"]])
+    if contrast["condition"]:
+        yield from (seekers_name(contrast["seekers"]), condition_name(contrast["condition"]))
 
 
 def of_all(names: Sequence[str]) -> list[str]:

@@ -113,7 +113,7 @@ def _content(section: Section, results: Results) -> list[Markup]:
 
 def _supplement(sections: Sequence[Section], results: Results) -> Markup:
     """Return the supplement. Each section opens when its heading is chosen, here or in the contents."""
-    said = _("Every table is also a CSV file next to this page, with all digits; results.json contains everything.")
+    text = _("Every table is also a CSV file next to this page, with all digits; results.json contains everything.")
     folded = [
         tag(
             "details",
@@ -123,7 +123,7 @@ def _supplement(sections: Sequence[Section], results: Results) -> Markup:
         )
         for section in sections
     ]
-    return tag("section", tag("h2", _("Supplement")), tag("p", said), *folded, class_="supplement")
+    return tag("section", tag("h2", _("Supplement")), tag("p", text), *folded, class_="supplement")
 
 
 def _part(part: Part) -> Markup:
@@ -132,9 +132,9 @@ def _part(part: Part) -> Markup:
     if isinstance(part, Folded):
         return tag("details", tag("summary", part.summary), *map(_part, part.parts))
     if isinstance(part, Excerpt):
-        frame, said = without_repetition(part.frame)
+        frame, repeated = without_repetition(part.frame)
         caption = _with_label(part.label, part.caption)
-        return _table(frame, part.name, caption, heads_of(frame), join_sentences([part.remark, said]))
+        return _table(frame, part.name, caption, heads_of(frame), join_sentences([part.remark, repeated]))
     return part
 
 
@@ -153,14 +153,14 @@ def _figure(figure: Figure) -> Markup:
 
 def _whole(name: str, results: Results) -> Markup:
     table = results.table(name)
-    heading = _(next(of.heading for of in results.computed if of.name == name))
+    heading = _(next(one.heading for one in results.computed if one.name == name))
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
     if len(table) > MOST_ROWS:
         rows = _("{heading}: the first {shown} of {count} rows of {file}")
-    of = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": f"{name}.csv"}
-    shown = with_names(table.head(MOST_ROWS))
+    texts = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": f"{name}.csv"}
+    frame = with_names(table.head(MOST_ROWS))
     # The heads are those of the file, so that it can be found there again.
-    return tag("details", tag("summary", rows.format(**of)), _table(shown, name, heading, list(table.columns)))
+    return tag("details", tag("summary", rows.format(**texts)), _table(frame, name, heading, list(table.columns)))
 
 
 def _table(table: pd.DataFrame, name: str, caption: str, heads: Sequence[str], remark: str = "") -> Markup:

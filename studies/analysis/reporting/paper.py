@@ -142,9 +142,9 @@ def escape_latex(text: str) -> str:
 
 def _split_mark(text: str, marks: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
     """Return a cell without its mark, between what marks it elsewhere."""
-    found = _MARKED.fullmatch(text) if isinstance(text, Markup) else None
-    before, after = marks[found[1]] if found else ("", "")
-    return before, unescape(found[2]) if found else text, after
+    match = _MARKED.fullmatch(text) if isinstance(text, Markup) else None
+    before, after = marks[match[1]] if match else ("", "")
+    return before, unescape(match[2]) if match else text, after
 
 
 def _without_mark(text: str) -> str:
@@ -158,7 +158,7 @@ def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iter
         yield f"## {escape_markdown(exhibit.heading)}\n"
         names = _references(exhibit)
         cited = ", ".join(f"@{name}" for name in names)
-        yield f"{escape_markdown(join_sentences(exhibit.said))} ({cited})\n"
+        yield f"{escape_markdown(join_sentences(exhibit.sentences))} ({cited})\n"
         for part, name in zip((exhibit.part, *exhibit.beside), names, strict=True):
             if isinstance(part, Figure):
                 yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#{name}}}\n"
@@ -201,13 +201,13 @@ def _join_titles(title: str, more: str) -> str:
 def _texts(excerpt: Excerpt) -> tuple[list[str], list[list[str]], str]:
     """Return heads, cells and remark of a table as texts. Columns that repeat one value are in the remark. A table that
     is too wide for a page is turned: its columns become rows."""
-    frame, said = without_repetition(excerpt.frame)
+    frame, repeated = without_repetition(excerpt.frame)
     heads = heads_of(frame)
     rows = [list(map(_text, frame.columns, row)) for row in frame.itertuples(index=False)]
     if len(heads) > max(MANY_COLUMNS, len(rows) + 1):
         (_first, *heads), *rows = map(list, zip(heads, *rows, strict=True))
         heads = ["", *heads]
-    return heads, rows, join_sentences([excerpt.remark, said])
+    return heads, rows, join_sentences([excerpt.remark, repeated])
 
 
 def _text(column: str, value: object) -> str:

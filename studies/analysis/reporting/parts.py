@@ -40,18 +40,18 @@ Part: TypeAlias = Markup | Figure | Excerpt | Folded
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A figure or a table of the main part, which can be cited: `said` is its text in sentences, `numbers` are the rows
+    """A figure or a table of the main part, which can be cited: `sentences` are its text, `numbers` are the rows
     behind it with their columns as in the files, and `beside` are tables below it, with numbers of their own."""
 
     key: str
     heading: str
-    said: Sequence[str]
+    sentences: Sequence[str]
     part: Figure | Excerpt
     numbers: pd.DataFrame
     beside: Sequence[Excerpt] = field(default=())
 
     def parts(self) -> list[Part]:
-        return [self.part, *([prose(*self.said)] if self.said else []), *self.beside]
+        return [self.part, *([prose(*self.sentences)] if self.sentences else []), *self.beside]
 
 
 @dataclass(frozen=True)
@@ -136,15 +136,15 @@ def replace_in(parts: Iterable[Part], change: Callable[[Figure | Excerpt], Part]
 
 def with_own_names(sections: Iterable[Section]) -> list[Section]:
     """Return the sections with a number added to file names of figures that two titles give."""
-    taken: set[str] = set()
+    names: set[str] = set()
 
     def with_own_name(part: Figure | Excerpt) -> Part:
         if isinstance(part, Excerpt):
             return part
         name, number = part.name, 2
-        while name in taken:
+        while name in names:
             name, number = f"{part.name}-{number}", number + 1
-        taken.add(name)
+        names.add(name)
         return replace(part, name=name)
 
     return [replace(section, parts=replace_in(section.parts, with_own_name)) for section in sections]
@@ -155,9 +155,9 @@ class Numbering:
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
-        self.given: Counter[type] = Counter()
+        self.counts: Counter[type] = Counter()
 
     def label(self, part: Numbered) -> Numbered:
-        self.given[type(part)] += 1
+        self.counts[type(part)] += 1
         text = _("Figure {number}") if isinstance(part, Figure) else _("Table {number}")
-        return replace(part, label=text.format(number=f"{self.prefix}{self.given[type(part)]}"))
+        return replace(part, label=text.format(number=f"{self.prefix}{self.counts[type(part)]}"))

@@ -25,9 +25,9 @@ def opposed_alpha(results: Results, rows: pd.DataFrame, raters: str) -> float | 
     first = rows.iloc[0]
     group = str(first[raters])
     group = group if group.startswith(JUDGE) else group.partition(":")[0]
-    of = (table["raters"] == group) & (table["instrument"] == first["instrument"])
-    found = table[of & (table["moment"] == first["moment"]) & (table["item"] == ALL_ITEMS)]["cronbach"].dropna()
-    alpha = float(found.iloc[0]) if len(found) else 1.0
+    is_same = (table["raters"] == group) & (table["instrument"] == first["instrument"])
+    alphas = table[is_same & (table["moment"] == first["moment"]) & (table["item"] == ALL_ITEMS)]["cronbach"].dropna()
+    alpha = float(alphas.iloc[0]) if len(alphas) else 1.0
     return alpha if alpha <= 0 else None
 
 
@@ -51,9 +51,9 @@ Item = Mapping[str, Any]  # a row of one item
 
 def ends_of_items(rows: pd.DataFrame, value: str) -> Iterator[tuple[Item, Item]]:
     """Yield, for each judge and strategy, the rows of the items with the lowest and the highest value."""
-    known = rows[rows[value].notna()] if len(rows) else rows
-    for _key, found in known.groupby(["judge", "strategy"], sort=False) if len(known) else ():
-        ordered = records(found.sort_values(value, kind="stable"))
+    with_value = rows[rows[value].notna()] if len(rows) else rows
+    for _key, of_judge in with_value.groupby(["judge", "strategy"], sort=False) if len(with_value) else ():
+        ordered = records(of_judge.sort_values(value, kind="stable"))
         yield ordered[0], ordered[-1]
 
 

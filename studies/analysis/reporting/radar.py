@@ -66,14 +66,14 @@ def _together(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
     middle = key.height() + TEXT * _deepest(items) + GAP + RADIUS
     canvas, sheet = _sheet(2 * middle - key.height(), foot)
     key.write(sheet, indent=0.45)
-    for (across, down), of in zip(key.places(), LOOKS, strict=False):
-        sheet.plot(across + np.array([0, 0.18, 0.36]), [down] * 3, markersize=5, markevery=[1], **of)
+    for (across, down), look in zip(key.places(), LOOKS, strict=False):
+        sheet.plot(across + np.array([0, 0.18, 0.36]), [down] * 3, markersize=5, markevery=[1], **look)
     axes = _round(canvas, WIDTH / 2, middle, RADIUS)
     _net(axes, len(items), scale)
     _scores(axes, scale)
     _names(axes, items)
-    for values, of in zip(means.to_numpy(float), LOOKS, strict=False):
-        axes.plot(*corners(values, scale).T, linewidth=1.3, markersize=4, clip_on=False, **of)
+    for values, look in zip(means.to_numpy(float), LOOKS, strict=False):
+        axes.plot(*corners(values, scale).T, linewidth=1.3, markersize=4, clip_on=False, **look)
     return canvas
 
 

@@ -59,23 +59,23 @@ def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, b
 
 def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, difference: str) -> Canvas:
     """Draw a panel for each name: mean of both across, judge minus human up, with bias (line) and limits (dashes)."""
-    found = {name: judge_gap.bias_and_limits(x, y) for name, (x, y) in panels.items()}
+    limits = {name: judge_gap.bias_and_limits(x, y) for name, (x, y) in panels.items()}
     titles = {
         name: f"{name}\n{with_sign(bias)} ({decimal(low)} … {decimal(high)})"
-        for name, (bias, low, high) in found.items()
+        for name, (bias, low, high) in limits.items()
     }
     step = _step(np.concatenate([scores for both in panels.values() for scores in both]))
 
     def draw(axes: Axes, name: str, across: Ruler, up: Ruler) -> None:
         x, y = panels[name]
-        for value, how in zip((0, *found[name]), RULES, strict=True):
+        for value, how in zip((0, *limits[name]), RULES, strict=True):
             if np.isfinite(value):
                 place = float(up.places(value))
                 draw_lines(axes, [[(across.start, place), (across.end, place)]], **how)
         _points(axes, across.places(_jitter((x + y) / 2, step, 1)), up.places(_jitter(y - x, step, 2)))
 
     means = range_of(*((x + y) / 2 for x, y in panels.values()))
-    gaps = range_of(*(y - x for x, y in panels.values()), *found.values())
+    gaps = range_of(*(y - x for x, y in panels.values()), *limits.values())
     return _grid(titles, means, gaps, mean, difference, draw)
 
 
@@ -118,10 +118,10 @@ def _step(scores: Array) -> float:
 def _jitter(scores: Array, step: float, seed: int) -> Array:
     """Return the scores, spread so that equal points can be seen, always alike.
 
-    They are evenly chosen where there are too many.
+    Where there are too many, an even selection is returned.
     """
-    chosen = scores[np.linspace(0, len(scores) - 1, min(len(scores), MOST)).astype(int)]
-    jittered: Array = chosen + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(chosen)) * step
+    sample = scores[np.linspace(0, len(scores) - 1, min(len(scores), MOST)).astype(int)]
+    jittered: Array = sample + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(sample)) * step
     return jittered
 
 

@@ -46,8 +46,8 @@ class Ruler:
     def ticks(self) -> list[float]:
         """Return the values that are written at the scale."""
         most = max(2, int(abs(self.end - self.start) / APART))
-        found = self.marks or MaxNLocator(most, steps=STEPS).tick_values(self.low, self.high)
-        return [float(value) for value in found if self.low - 1e-9 <= value <= self.high + 1e-9]
+        values = self.marks or MaxNLocator(most, steps=STEPS).tick_values(self.low, self.high)
+        return [float(value) for value in values if self.low - 1e-9 <= value <= self.high + 1e-9]
 
 
 def sheet(width: float, height: float) -> tuple[Canvas, Axes]:
@@ -61,7 +61,7 @@ def sheet(width: float, height: float) -> tuple[Canvas, Axes]:
 
 def range_of(*values: Any) -> tuple[float, float]:
     """Return the lowest and the highest of all numbers that are known, with a little room; 0 to 1 of none."""
-    every = np.concatenate([np.ravel(np.asarray(of, float)) for of in values])
+    every = np.concatenate([np.ravel(np.asarray(numbers, float)) for numbers in values])
     every = every[np.isfinite(every)]
     if not every.size:
         return 0.0, 1.0
@@ -124,8 +124,8 @@ def _digits(ticks: Sequence[float]) -> int:
 
 
 def draw_marks(axes: Axes, across: Any, down: Any, series: int, size: float = 4) -> None:
-    of = look(series) | {"linestyle": "none"}
-    axes.add_line(Line2D(np.asarray(across, float), np.asarray(down, float), markersize=size, **of))
+    line = look(series) | {"linestyle": "none"}
+    axes.add_line(Line2D(np.asarray(across, float), np.asarray(down, float), markersize=size, **line))
 
 
 def name_series(axes: Axes, series: Sequence[str], left: float, right: float) -> None:
@@ -154,9 +154,9 @@ def _places_of_names(series: Sequence[str], left: float, right: float) -> Iterat
 
 def draw_course(axes: Axes, across: Any, down: Any, series: int) -> None:
     """Draw the line of a series through these points."""
-    of = look(series)
+    line = look(series)
     points = np.asarray(across, float), np.asarray(down, float)
-    axes.add_line(Line2D(*points, color=of["color"], linestyle=of["linestyle"], linewidth=1.3))
+    axes.add_line(Line2D(*points, color=line["color"], linestyle=line["linestyle"], linewidth=1.3))
 
 
 def draw_band(axes: Axes, across: Any, lower: Any, upper: Any, colour: str) -> None:

@@ -24,8 +24,8 @@ def title_of(export: Export) -> str:
 def manifest_of(export: Export) -> dict[str, Any]:
     """Return the manifest, which is known to be JSON; empty where the export has none."""
     path = export.folder / "manifest.json"
-    found = json.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
-    return found if isinstance(found, dict) else {}
+    manifest = json.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
+    return manifest if isinstance(manifest, dict) else {}
 
 
 def describe_arms(export: Export) -> pd.DataFrame:
@@ -67,9 +67,9 @@ def with_kinds(export: Export) -> pd.DataFrame:
 def who_took_part(export: Export) -> Iterator[str]:
     """Yield how many of each kind took part; a judge is one, with however many strategies."""
     numbers = _counts(export)
-    for number, said in zip(numbers, _persons(numbers), strict=True):
+    for number, text in zip(numbers, _persons(numbers), strict=True):
         if number:
-            yield said.format(count=count(number))
+            yield text.format(count=count(number))
 
 
 def _counts(export: Export) -> list[int]:

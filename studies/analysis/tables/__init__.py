@@ -1,1 +1,1 @@
-"""One module a table of results: an export and a bootstrap in, rows out."""
+"""Tables of results, one module each, which compute rows from an export and a bootstrap."""

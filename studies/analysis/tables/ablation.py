@@ -1,18 +1,15 @@
 """ablation.csv: what each behaviour of a simulated seeker does, by leaving it out (arXiv:2605.28228, Table 4)."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Row
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.effects import add_interval_of_difference
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
 
 COLUMNS = [
@@ -43,7 +40,7 @@ METHODS = {
 }
 
 
-def ablation(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def ablation(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (condition and setup, its rows).
 
     `estimate` is the changed seeker's score minus the whole one's, on the same profiles; `n` counts the conversations
@@ -60,10 +57,10 @@ def ablation(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     for (condition, setup), of_setup in changed.groupby(["condition", "setup"]):
         rows = []
         for key, group in of_setup.groupby([*GROUP, "item"]):
-            of = dict(zip([*GROUP, "item"], map(str, key), strict=True))
-            for language, kept in split_by_language(group, languages):
+            labels = dict(zip([*GROUP, "item"], map(str, key), strict=True))
+            for language, rows_of_language in split_by_language(group, languages):
                 about = {"condition": condition, "setup": setup, "language": language}
-                rows.append(_row(about | of, kept, bootstrap))
+                rows.append(_row(about | labels, rows_of_language, bootstrap))
         yield f"{condition} {setup}".lstrip(), rows
 
 
@@ -72,10 +69,10 @@ def _languages(export: Export) -> pd.Series:
     return export.chats.groupby("cluster")["language"].first()
 
 
-def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     both = scores.dropna(subset="score_whole")
     counted = both[["conversations", "conversations_whole"]].to_numpy(float).sum()
-    row = Row(**of, n=int(counted), clusters=len(both))
+    row = Row(**labels, n=int(counted), clusters=len(both))
     if both.empty:
         names = ("estimate", "low", "high", "changed", "whole")
         row.leave_out(*names, because=Note("no_whole_seeker"))

@@ -27,14 +27,14 @@ from studies.analysis.measures.raters_left_out import Ratings
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.raters import JUDGE
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
-from studies.analysis.tables.agreement_intervals import Drawn
+from studies.analysis.tables.agreement_intervals import Sampling
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.reliability import by_item, cronbach_alpha, single_ratings
 from studies.analysis.tables.scores import mean_of_items
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "judge",
@@ -152,9 +152,9 @@ Sides = dict[tuple[str, ...], Side]  # by SCALE
 
 @dataclass(frozen=True)
 class Paired:
-    """The two sides that a row of agreement.csv compares; `of` names judge, strategy, human and SCALE."""
+    """The two sides that a row of agreement.csv compares; `labels` name judge, strategy, human and SCALE."""
 
-    of: dict[str, str]
+    labels: Labels
     human: Side
     judge: Side
 
@@ -163,18 +163,18 @@ class Paired:
         return _beside(self.human, self.judge)
 
 
-def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def agreement(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (`human × judge × strategy`, its rows); p_holm is over those of a moment."""
     humans, judges = _sides(export.ratings, with_means=True)
     opposed = _opposed_alphas(export)
     for (judge, strategy), judged in judges:
         for human, rated in humans:
-            row_of = {"judge": judge, "strategy": strategy, "human": human}
-            found = [
-                _compare(Paired(row_of | scale, *sides), export.conversations, bootstrap, opposed)
+            judge_and_human = {"judge": judge, "strategy": strategy, "human": human}
+            tests = [
+                _compare(Paired(judge_and_human | scale, *sides), export.conversations, bootstrap, opposed)
                 for scale, *sides in _shared_scales(rated, judged)
             ]
-            rows = adjust(found, lambda row: (row["moment"], row["item"] == ALL_ITEMS))
+            rows = adjust(tests, lambda row: (row["moment"], row["item"] == ALL_ITEMS))
             yield f"{human} × {judge} {strategy}".rstrip(), rows
 
 
@@ -182,22 +182,22 @@ def _opposed_alphas(export: Export) -> dict[tuple[str, ...], float]:
     """Return Cronbach's alpha of people's ratings where it is 0 or below, by their kind, instrument and moment."""
     single = single_ratings(export)
     people = single[~single["group"].astype(str).str.startswith(JUDGE)]
-    found = {}
+    alphas = {}
     for key, rated in people.groupby(["group", "instrument", "moment"], observed=True):
         wide = by_item(rated).dropna()
         if wide.shape[1] > 1:
             with suppress(Undefined):
-                found[tuple(map(str, key))] = cronbach_alpha(wide.to_numpy(float))
-    return {key: alpha for key, alpha in found.items() if alpha <= 0}
+                alphas[tuple(map(str, key))] = cronbach_alpha(wide.to_numpy(float))
+    return {key: alpha for key, alpha in alphas.items() if alpha <= 0}
 
 
-def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+def both_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[tuple[Labels, pd.DataFrame]]:
     """Yield each row of agreement.csv with what it compares: columns `human` and `judge`, one row per UNIT.
 
     `with_means`: also item `*`, the mean over an instrument's items.
     """
     for paired in paired_sides(ratings, with_means=with_means):
-        yield paired.of, paired.scores()
+        yield paired.labels, paired.scores()
 
 
 def paired_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator[Paired]:
@@ -213,10 +213,10 @@ def paired_sides(ratings: pd.DataFrame, *, with_means: bool = False) -> Iterator
 class Unpaired:
     """The scores that a row of agreement.csv would compare; the two sides may share nothing.
 
-    `of` names judge, strategy, human and SCALE.
+    `labels` name judge, strategy, human and SCALE.
     """
 
-    of: dict[str, str]
+    labels: Labels
     human: pd.DataFrame
     judge: pd.DataFrame
 
@@ -234,8 +234,8 @@ def unpaired_sides(ratings: pd.DataFrame) -> Iterator[Unpaired]:
             for key, rated in scales:
                 if key in by_scale:
                     scale = dict(zip(SCALE, map(str, key), strict=True))
-                    of = {"judge": str(judge), "strategy": str(strategy), "human": human} | scale
-                    yield Unpaired(of, rated, by_scale[key])
+                    labels = {"judge": str(judge), "strategy": str(strategy), "human": human} | scale
+                    yield Unpaired(labels, rated, by_scale[key])
 
 
 def _beside(human: Side, judge: Side) -> pd.DataFrame:
@@ -288,7 +288,7 @@ def _by_scale(single: pd.DataFrame, by: str) -> Sides:
     return {tuple(map(str, key)): _side(of_scale, by) for key, of_scale in single.groupby(SCALE, observed=True)}
 
 
-def _shared_scales(rated: Sides, judged: Sides) -> Iterator[tuple[dict[str, str], Side, Side]]:
+def _shared_scales(rated: Sides, judged: Sides) -> Iterator[tuple[Labels, Side, Side]]:
     """Yield each instrument, moment and item that both sides scored on at least one conversation."""
     for key, human in rated.items():
         if key in judged and len(human.scores.index.intersection(judged[key].scores.index)):
@@ -301,21 +301,21 @@ def _side(single: pd.DataFrame, by: str) -> Side:
 
 def _compare(
     paired: Paired, conversations: pd.DataFrame, bootstrap: Bootstrap, opposed: Mapping[tuple[str, ...], float]
-) -> dict[str, Any]:
+) -> Cells:
     both = paired.scores()
     about = _about(both, conversations)
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     arms = about["arm"].to_numpy(str)
-    drawn = draw_units(paired, both, conversations, bootstrap)
-    row = Row(**paired.of, n=len(both), clusters=int(drawn.clusters.max()) + 1)
-    _add_correlations(row, x, y, drawn)
-    _add_within(row, x, y, about["participant"].to_numpy(str), drawn)
+    sampling = sampling_of(paired, both, conversations, bootstrap)
+    row = Row(**paired.labels, n=len(both), clusters=int(sampling.clusters.max()) + 1)
+    _add_correlations(row, x, y, sampling)
+    _add_within(row, x, y, about["participant"].to_numpy(str), sampling)
     row.compute("system_r", lambda: correlation.arm_means_correlation(x, y, arms))
-    intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
-    _add_distance(row, x, y, drawn)
-    _add_ceiling(row, paired.human, paired.judge, both, drawn)
-    scale = paired.of["human"].partition(":")[0], paired.of["instrument"], paired.of["moment"]
-    if paired.of["item"] == ALL_ITEMS and scale in opposed:
+    intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(sampling, crossed_with=None))
+    _add_distance(row, x, y, sampling)
+    _add_ceiling(row, paired.human, paired.judge, both, sampling)
+    scale = paired.labels["human"].partition(":")[0], paired.labels["instrument"], paired.labels["moment"]
+    if paired.labels["item"] == ALL_ITEMS and scale in opposed:
         row.add_notes(Note("items_opposed", alpha=f"{opposed[scale]:.2f}"))
     if abs(row.values["system_r"]) >= NEAR_ONE:
         row.add_notes(Note("near_one").on("system_r"))
@@ -332,106 +332,106 @@ def _about(both: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
     return conversations.loc[both.index.get_level_values("conversation").astype(str)]
 
 
-def draw_units(paired: Paired, both: pd.DataFrame, conversations: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
+def sampling_of(paired: Paired, both: pd.DataFrame, conversations: pd.DataFrame, bootstrap: Bootstrap) -> Sampling:
     """Return the clusters to draw; for counsellors' own conversations the arms too, and raters where they differ."""
     about = _about(both, conversations)
     clusters, arms = (number_names(about[name]) for name in ("cluster", "arm"))
-    own = paired.of["human"].split(":")[0] == "expert" and bool(about["counsellors"].all())
-    drawn = Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
-    return replace(drawn, ratings=_differing_raters(paired.human, both.index, drawn))
+    own = paired.labels["human"].split(":")[0] == "expert" and bool(about["counsellors"].all())
+    sampling = Sampling(clusters, arms if own and arms.max() > 0 else None, bootstrap)
+    return replace(sampling, ratings=_differing_raters(paired.human, both.index, sampling))
 
 
-def _differing_raters(human: Side, units: pd.MultiIndex, drawn: Drawn) -> Ratings | None:
+def _differing_raters(human: Side, units: pd.MultiIndex, sampling: Sampling) -> Ratings | None:
     """Return the ratings of these units, if other raters rated some than others; None if the same rated all."""
     scored = _single_scores(human, units)
     targets, raters = units.get_indexer(scored.index), number_names(scored["rater"])
     ratings = Ratings(scored["score"].to_numpy(float), targets, raters)
-    return ratings if drawn.crossed_with is None and ratings.differ(drawn.clusters) else None
+    return ratings if sampling.crossed_with is None and ratings.differ(sampling.clusters) else None
 
 
-def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+def _add_correlations(row: Row, x: Array, y: Array, sampling: Sampling) -> None:
     row.compute("pearson", lambda: correlation.pearson(x, y))
-    add_interval_of_r(row, x, y, drawn, name="pearson", p=True)
-    _add_spearman(row, x, y, drawn)
+    add_interval_of_r(row, x, y, sampling, name="pearson", p=True)
+    _add_spearman(row, x, y, sampling)
     row.compute("kendall", lambda: correlation.kendall(x, y))
     row.values["kendall_p"] = np.nan  # where tau does not exist, its reason is that of p too
     if np.isfinite(row.values["kendall"]):
-        row.compute("kendall_p", lambda: _test_kendall(row.values["kendall"], x, y, drawn))
+        row.compute("kendall_p", lambda: _test_kendall(row.values["kendall"], x, y, sampling))
 
 
-def _test_kendall(tau: float, x: Array, y: Array, drawn: Drawn) -> float:
+def _test_kendall(tau: float, x: Array, y: Array, sampling: Sampling) -> float:
     correlation.refuse_perfect(tau)
-    return intervals.inference_of_kendall(x, y, drawn).p_value()
+    return intervals.inference_of_kendall(x, y, sampling).p_value()
 
 
-def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
+def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, sampling: Sampling) -> None:
     with row.leave_out_if_undefined("within_r"):
         within = correlation.within_persons(x, y, persons)
         row.compute("within_r", within.r)
-        intervals.add_intervals(row, [intervals.within_persons(within, drawn)], drawn)
+        intervals.add_intervals(row, [intervals.within_persons(within, sampling)], sampling)
 
 
-def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+def _add_distance(row: Row, x: Array, y: Array, sampling: Sampling) -> None:
     names = "bias", "lower_limit", "upper_limit"
     row.values |= dict(zip(names, judge_gap.bias_and_limits(x, y), strict=True)) | {"mae": float(np.abs(y - x).mean())}
     if len(x) < 2:
         row.leave_out("lower_limit", "upper_limit", because=Note("under_two_conversations"))
     row.compute("ccc", lambda: correlation.concordance(x, y))
     row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
-    intervals.add_intervals(row, [intervals.bias(x, y), intervals.concordance(x, y)], drawn)
+    intervals.add_intervals(row, [intervals.bias(x, y), intervals.concordance(x, y)], sampling)
 
 
-def add_interval_of_r(row: Row, x: Array, y: Array, drawn: Drawn, *, name: str = "", p: bool = False) -> None:
+def add_interval_of_r(row: Row, x: Array, y: Array, sampling: Sampling, *, name: str = "", p: bool = False) -> None:
     """Add the interval of Pearson's r, or the reason why there is none."""
 
     def infer() -> Inference:
         correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
-        return drawn.infer_pearson(x, y)
+        return sampling.infer_pearson(x, y)
 
-    def interval_of(found: Inference) -> Interval:
-        interval = found.interval_of_r()
-        if drawn.ratings is not None and not drawn.leaves_raters_out():
-            row.add_notes(Note("raters_not_left_out", count=drawn.ratings.count()).on(INTERVAL))
+    def interval_of(inference: Inference) -> Interval:
+        interval = inference.interval_of_r()
+        if sampling.ratings is not None and not sampling.leaves_raters_out():
+            row.add_notes(Note("raters_not_left_out", count=sampling.ratings.count()).on(INTERVAL))
         return interval
 
     add_inference(row, infer, method_of_r, interval_of=interval_of, name=name, p=p)
 
 
-def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+def _add_spearman(row: Row, x: Array, y: Array, sampling: Sampling) -> None:
     """Add Spearman's coefficient. `_add_interval` has already added the notes on the resamples."""
     row.compute("spearman", lambda: correlation.spearman(x, y))
     with row.leave_out_if_undefined("spearman_low", "spearman_high", "spearman_p"):
-        interval, p = _test_spearman(x, y, drawn)
+        interval, p = _test_spearman(x, y, sampling)
         row.values |= {"spearman_low": interval.low, "spearman_high": interval.high, "spearman_p": p}
-        if not intervals.is_said(row, interval.method):
+        if not intervals.is_stated(row, interval.method):
             row.add_methods(interval.method.on("Spearman"))
 
 
-def _test_spearman(x: Array, y: Array, drawn: Drawn) -> tuple[Interval, float]:
+def _test_spearman(x: Array, y: Array, sampling: Sampling) -> tuple[Interval, float]:
     """Return the interval of Spearman's coefficient and p."""
     rho = correlation.spearman(x, y)  # where it does not exist, its reason is the interval's too
-    if drawn.crossed_with is None and len(np.unique(drawn.clusters)) == len(x):
+    if sampling.crossed_with is None and len(np.unique(sampling.clusters)) == len(x):
         return correlation.bonett_wright(rho, len(x))
     correlation.refuse_perfect(rho)
     pairs = correlation.score_pairs(x, y)
-    inference = drawn.infer_r(pairs.spearman_z(), pairs.indicators())
+    inference = sampling.infer_r(pairs.spearman_z(), pairs.indicators())
     return inference.interval_of_r(), inference.p_value()
 
 
-def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
+def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, sampling: Sampling) -> None:
     """Add the largest r that the reliabilities of both means allow, the root of their product, and r over it."""
     once = not _single_scores(judge, both.index).index.duplicated().any()
     bounds = "disattenuated_low", "disattenuated_high"
     row.values |= dict.fromkeys(bounds, np.nan)
     try:
-        known = [_reliability(side, both.index, drawn.clusters) for side in ([human] if once else [human, judge])]
+        sides = [_reliability(side, both.index, sampling.clusters) for side in ([human] if once else [human, judge])]
     except Undefined as reason:
         row.leave_out("ceiling", because=reason.note)
         row.leave_out("disattenuated", because=Note("no_ceiling"))
         return
-    ceiling = Ceiling(tuple(known))
+    ceiling = Ceiling(tuple(sides))
     row.values["ceiling"] = ceiling.estimate
-    row.add_methods(known[0].method.on("ceiling"))
+    row.add_methods(sides[0].method.on("ceiling"))
     if once:
         row.add_notes(Note("upper_bound").on("ceiling"))
     if np.isnan(row.values["pearson"]):
@@ -439,7 +439,7 @@ def _add_ceiling(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: 
         return
     row.values["disattenuated"] = row.values["pearson"] / ceiling.estimate
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-    sums = sum_by_cluster(pair_moments(x, y), drawn.clusters)
+    sums = sum_by_cluster(pair_moments(x, y), sampling.clusters)
     row.compute_all(bounds, lambda: ceiling.interval_of_corrected(_r, sums))
 
 
@@ -459,10 +459,10 @@ def _reliability(side: Side, units: pd.MultiIndex, clusters: np.ndarray) -> Reli
     if np.bincount(targets).max() < 2:
         raise Undefined(SCORED_ONCE[side.by])
     raters = number_names(scored["rater"]) if side.by == "rater" else None
-    found = reliability_of(scored["score"].to_numpy(float), targets, raters, clusters)
-    if found.estimate <= 0:
+    reliability = reliability_of(scored["score"].to_numpy(float), targets, raters, clusters)
+    if reliability.estimate <= 0:
         raise Undefined(UNRELIABLE[side.by])
-    return found
+    return reliability
 
 
 TABLE = Table(

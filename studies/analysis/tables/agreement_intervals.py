@@ -27,7 +27,7 @@ from studies.analysis.rows import Row, Undefined
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Sampling:
     """The units that are drawn again.
 
     `clusters` is the cluster of each row, numbered from 0 without gaps; `crossed_with` is its arm, where counsellors
@@ -85,21 +85,21 @@ class Measured:
     def estimate(self) -> float:
         return float(self.to_scale(float(self.statistic(self.values.sum(axis=0)))))
 
-    def infer(self, drawn: Drawn) -> Inference:
+    def infer(self, sampling: Sampling) -> Inference:
         if not self.symmetric:
-            return drawn.resample(self.statistic, self.values)
-        found = drawn.jackknife(self.statistic, self.values)
+            return sampling.resample(self.statistic, self.values)
+        inference = sampling.jackknife(self.statistic, self.values)
         if self.to_scale is np.tanh:
-            refuse_one(found)
-        return found
+            refuse_one(inference)
+        return inference
 
 
-def inference_of_kendall(human: Array, judge: Array, drawn: Drawn) -> Inference:
+def inference_of_kendall(human: Array, judge: Array, sampling: Sampling) -> Inference:
     """Return the inference about Kendall's tau-b, on Fisher's z."""
     pairs = correlation.score_pairs(human, judge)
-    found = drawn.jackknife(pairs.kendall_z(), pairs.indicators())
-    refuse_one(found)
-    return found
+    inference = sampling.jackknife(pairs.kendall_z(), pairs.indicators())
+    refuse_one(inference)
+    return inference
 
 
 def bias(human: Array, judge: Array) -> Measured:
@@ -116,9 +116,9 @@ def concordance(human: Array, judge: Array) -> Measured:
     return Measured("ccc", judge_gap.concordance_z, values, np.tanh, symmetric=True)
 
 
-def within_persons(within: WithinPersons, drawn: Drawn) -> Measured:
+def within_persons(within: WithinPersons, sampling: Sampling) -> Measured:
     values = pair_moments(within.human, within.judge)
-    return Measured("within_r", fisher_z, values, np.tanh, symmetric=not drawn.bootstrap.draws_r)
+    return Measured("within_r", fisher_z, values, np.tanh, symmetric=not sampling.bootstrap.draws_r)
 
 
 def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured:
@@ -130,21 +130,21 @@ def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured
     return Measured("system_r", judge_gap.arm_means_z, values, np.tanh, symmetric=True)
 
 
-def add_intervals(row: Row, measured: Sequence[Measured], drawn: Drawn) -> None:
+def add_intervals(row: Row, measured: Sequence[Measured], sampling: Sampling) -> None:
     """Add the intervals of the columns that have a value; the reason of a missing value holds for its interval too."""
     for one in measured:
         row.values |= dict.fromkeys(_bounds(one), np.nan)
-    _add_methods(row, {one.name: _add(row, one, drawn) for one in measured if np.isfinite(row.values[one.name])})
+    _add_methods(row, {one.name: _add(row, one, sampling) for one in measured if np.isfinite(row.values[one.name])})
 
 
 def _bounds(one: Measured) -> tuple[str, str]:
     return f"{one.name}_low", f"{one.name}_high"
 
 
-def _add(row: Row, one: Measured, drawn: Drawn) -> Note | None:
+def _add(row: Row, one: Measured, sampling: Sampling) -> Note | None:
     """Add the interval and return its method; None where there is none."""
     try:
-        inference = one.infer(drawn)
+        inference = one.infer(sampling)
         interval = inference.interval()
         low, high = (float(one.to_scale(bound)) for bound in (interval.low, interval.high))
         refuse_alike(low, high)
@@ -160,12 +160,12 @@ def _add_methods(row: Row, methods: Mapping[str, Note | None]) -> None:
     """Name the methods that are not that of r, each once with its columns."""
     others: dict[Note, list[str]] = {}
     for name, method in methods.items():
-        if method and not is_said(row, method):
+        if method and not is_stated(row, method):
             others.setdefault(method, []).append(name)
     row.add_methods(*(method.on(*names) for method, names in others.items()))
 
 
-def is_said(row: Row, interval: Note) -> bool:
+def is_stated(row: Row, interval: Note) -> bool:
     """Return whether the method of r, which is the row's first, has this kind of interval."""
     first: Note | None = next(iter(row.values.get("method", ())), None)
     return first is not None and not first.columns and first.values.get("interval") == interval

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -13,7 +12,7 @@ from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import alt_test as measure
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.scales import CODEBOOK, NOMINAL, Place, types_in
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
@@ -25,7 +24,7 @@ from studies.analysis.tables.judged import (
     judged_rows,
     key_columns,
 )
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "judge",
@@ -75,7 +74,6 @@ METHODS = {
     ),
 }
 
-Rows = list[dict[str, Any]]
 Key = tuple[str, ...]
 Types = Mapping[Place, str]
 
@@ -105,39 +103,39 @@ class Shared:
         return bool(np.isfinite(values).sum() <= 2)
 
 
-def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
+def alt_test(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (`humans × judge strategy`, its rows): for each item two of all annotators and one for each of them.
 
-    Where no conversation has two raters of the kind, a single row tells so.
+    Where no conversation has two raters of the kind, a single row says so.
     """
     types = types_in(export.folder / CODEBOOK)
     people = _annotations(export.ratings, types)
     for (judge, strategy), judged in judged_rows(export.ratings).groupby(JUDGE):
         answers = _answers(judged, types)
         for humans, of_items in people.items():
-            of = {"judge": str(judge), "strategy": str(strategy), "humans": humans, "epsilon": export.epsilon[humans]}
+            labels = key_columns(JUDGE, (judge, strategy)) | {"humans": humans, "epsilon": export.epsilon[humans]}
             items = {
                 scale: _shared_scores(of_items[scale], answers[scale], export, _type(scale, types))
                 for scale in of_items
                 if scale in answers
             }
-            yield f"{humans} × {judge} {strategy}".rstrip(), _rows(of, items, bootstrap)
+            yield f"{humans} × {judge} {strategy}".rstrip(), _rows(labels, items, bootstrap)
 
 
 def _type(scale: Key, types: Types) -> str:
-    of = key_columns(SCALE, scale)
-    return types.get((of["instrument"], of["item"]), "")
+    labels = key_columns(SCALE, scale)
+    return types.get((labels["instrument"], labels["item"]), "")
 
 
 def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Key, pd.DataFrame]]:
     """Return UNIT × raters by rater kind and SCALE; the first of a person's replicates counts."""
     rated = first_of_people(ratings[ratings["rater_kind"].isin(HUMANS)])
     texts = rated[["rater_kind", *SCALE, *UNIT, "rater"]].astype(str).assign(score=rated["score"])
-    found: dict[str, dict[Key, pd.DataFrame]] = {}
+    matrices: dict[str, dict[Key, pd.DataFrame]] = {}
     for (kind, *scale), rows in texts.groupby(["rater_kind", *SCALE]):
         wide = _one_answer(rows, [*UNIT, "rater"], _type(tuple(map(str, scale)), types)).unstack("rater")
-        found.setdefault(str(kind), {})[tuple(scale)] = wide
-    return found
+        matrices.setdefault(str(kind), {})[tuple(scale)] = wide
+    return matrices
 
 
 def _answers(judged: pd.DataFrame, types: Types) -> Mapping[Key, pd.Series]:
@@ -152,7 +150,7 @@ def _one_answer(rows: pd.DataFrame, by: list[str], type: str) -> pd.Series:
     Of a nominal item, whose mean would be nothing, it is the most frequent, of several the lowest.
     """
     scores = rows.groupby(by)["score"]
-    return scores.agg(lambda given: given.mode().min()) if type in NOMINAL else scores.mean()
+    return scores.agg(lambda answers: answers.mode().min()) if type in NOMINAL else scores.mean()
 
 
 def _shared_scores(annotations: pd.DataFrame, answers: pd.Series, export: Export, type: str) -> Shared:
@@ -163,43 +161,43 @@ def _shared_scores(annotations: pd.DataFrame, answers: pd.Series, export: Export
     return Shared(several, judge, clusters, alone=len(rated) - len(several), type=type)
 
 
-def _rows(of: dict[str, Any], items: Mapping[Key, Shared], bootstrap: Bootstrap) -> Rows:
+def _rows(labels: Cells, items: Mapping[Key, Shared], bootstrap: Bootstrap) -> list[Cells]:
     if not any(len(shared.judge) for shared in items.values()):
-        return [_no_test(of | dict.fromkeys(SCALE, ""))]
-    rows: Rows = []
+        return [_no_test(labels | dict.fromkeys(SCALE, ""))]
+    rows: list[Cells] = []
     for scale, shared in items.items():
-        of_item = of | key_columns(SCALE, scale)
+        of_item = labels | key_columns(SCALE, scale)
         rows += _of_item(of_item, shared, bootstrap) if len(shared.judge) else [_no_test(of_item)]
     return rows
 
 
-def _no_test(of: dict[str, Any]) -> dict[str, Any]:
-    row = Row(**of, statistic="winning_rate", annotator="", n=0, clusters=0)
+def _no_test(labels: Cells) -> Cells:
+    row = Row(**labels, statistic="winning_rate", annotator="", n=0, clusters=0)
     row.leave_out("estimate", because=Note("no_two_raters"))
     return row.cells()
 
 
-def _of_item(of: dict[str, Any], shared: Shared, bootstrap: Bootstrap) -> Rows:
+def _of_item(labels: Cells, shared: Shared, bootstrap: Bootstrap) -> list[Cells]:
     comparisons = measure.compare(shared.annotations.to_numpy(float), shared.judge, shared.score())
     annotators = [
-        _annotator(of | {"annotator": str(name)}, comparison, shared, bootstrap)
+        _annotator(labels | {"annotator": str(name)}, comparison, shared, bootstrap)
         for name, comparison in zip(shared.annotations, comparisons, strict=True)
     ]
     _adjust(annotators)
-    together = _winning_rate(of, annotators, shared), _advantage(of, comparisons, shared, bootstrap)
+    together = _winning_rate(labels, annotators, shared), _advantage(labels, comparisons, shared, bootstrap)
     for row, comparison in zip(annotators, comparisons, strict=True):
         if comparison.is_constant():
             row.leave_out("p", "p_adjusted", because=Note("comparisons_alike_decide"))
     return [row.cells() for row in (*together, *annotators)]
 
 
-def _annotator(of: dict[str, Any], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
+def _annotator(labels: Cells, comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
     advantages = comparison.advantages()
     clusters = number_names(shared.clusters[comparison.items])
-    row = Row(**of, statistic="difference", n=len(advantages), clusters=int(clusters.max()) + 1)
+    row = Row(**labels, statistic="difference", n=len(advantages), clusters=int(clusters.max()) + 1)
     row.values["estimate"] = float(advantages.mean())
     add_interval(row, advantages, clusters, bootstrap, alike="comparisons_alike")
-    row.compute("p", lambda: comparison.p_value(of["epsilon"]))
+    row.compute("p", lambda: comparison.p_value(labels["epsilon"]))
     return row
 
 
@@ -210,9 +208,9 @@ def _adjust(annotators: list[Row]) -> None:
             row.values["p_adjusted"] = float(p)
 
 
-def _winning_rate(of: dict[str, Any], annotators: list[Row], shared: Shared) -> Row:
-    row = _of_all(of, "winning_rate", shared)
-    adjusted = [found.values["p_adjusted"] for found in annotators if "p_adjusted" in found.values]
+def _winning_rate(labels: Cells, annotators: list[Row], shared: Shared) -> Row:
+    row = _of_all(labels, "winning_rate", shared)
+    adjusted = [one.values["p_adjusted"] for one in annotators if "p_adjusted" in one.values]
     if adjusted:
         row.values["estimate"] = measure.winning_rate(np.array(adjusted))
     else:
@@ -237,12 +235,12 @@ def _cautions(annotators: list[Row], shared: Shared) -> Iterator[Note]:
         yield Note("independent_in_t_test", count=len(shared.judge), clusters=clusters)
 
 
-def _advantage(of: dict[str, Any], comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
+def _advantage(labels: Cells, comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
     sums = np.zeros((len(shared.judge), 2 * len(comparisons)))
     for place, comparison in enumerate(comparisons):
         sums[comparison.items, place] = 1
         sums[comparison.items, len(comparisons) + place] = comparison.judge_wins
-    row = _of_all(of, "advantage", shared)
+    row = _of_all(labels, "advantage", shared)
     row.values["estimate"] = float(measure.advantage(sums.sum(axis=0)))
     add_resampled(row, lambda: _resample(sums, shared.clusters, bootstrap))
     return row
@@ -255,8 +253,8 @@ def _resample(sums: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> 
     return resampled
 
 
-def _of_all(of: dict[str, Any], statistic: str, shared: Shared) -> Row:
-    return Row(**of, statistic=statistic, annotator="", n=len(shared.judge), clusters=len(set(shared.clusters)))
+def _of_all(labels: Cells, statistic: str, shared: Shared) -> Row:
+    return Row(**labels, statistic=statistic, annotator="", n=len(shared.judge), clusters=len(set(shared.clusters)))
 
 
 TABLE = Table(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -12,11 +11,11 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables import effects
 from studies.analysis.tables.effects import D_Z, add_d_z, add_t_test, add_wilcoxon
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
@@ -49,17 +48,15 @@ METHODS = {
     "p_holm": _("of p: Holm over the pairs of an item; two arms that no one scored differently count as p = 1"),
 } | effects.METHODS
 
-Found = Iterator[tuple[str, list[dict[str, Any]]]]
-
 
 @dataclass(frozen=True)
 class Compared:
-    """Two arms or more as the same kind of raters scored them, `of` by OF.
+    """Two arms or more as the same kind of raters scored them, `labels` by OF.
 
     `scores` and `conversations` (how many) are users × arms; nan where a user did not meet an arm.
     """
 
-    of: dict[str, str]
+    labels: Labels
     arms: list[str]
     scores: Array
     conversations: Array
@@ -70,8 +67,8 @@ class Compared:
         if everywhere.all():
             return self
         # Arm by arm in memory, as pandas has a part of a frame: sums keep the order that they had in earlier versions.
-        kept = (np.asfortranarray(values[everywhere]) for values in (self.scores, self.conversations))
-        return Compared(self.of, self.arms, *kept)
+        columns = (np.asfortranarray(values[everywhere]) for values in (self.scores, self.conversations))
+        return Compared(self.labels, self.arms, *columns)
 
     def n_conversations(self) -> int:
         return int(np.nansum(self.conversations))
@@ -84,17 +81,17 @@ def comparisons(export: Export, ratings: pd.DataFrame | None = None) -> Iterator
             yield _make_compared(dict(zip(OF, map(str, key), strict=True)), group)
 
 
-def _make_compared(of: dict[str, str], group: pd.DataFrame) -> Compared:
+def _make_compared(labels: Labels, group: pd.DataFrame) -> Compared:
     users, user = np.unique(group["cluster"].to_numpy(str), return_inverse=True)
     arms, arm = np.unique(group["arm"].to_numpy(str), return_inverse=True)
     wide = np.full((2, len(users), len(arms)), np.nan)
     wide[:, user, arm] = group[["score", "conversations"]].to_numpy(float).T
-    return Compared(of, arms.tolist(), *wide)
+    return Compared(labels, arms.tolist(), *wide)
 
 
-def arm_pairs(export: Export, _bootstrap: Bootstrap) -> Found:
+def arm_pairs(export: Export, _bootstrap: Bootstrap) -> Parts:
     """Yield (kind of raters, its rows)."""
-    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.labels["raters"]):
         rows = [row_of(item, arms) for item in items for arms in combinations(item.arms, 2)]
         yield raters, adjust(rows, lambda row: tuple(row[name] for name in OF), undecided=lambda row: row["clusters"])
 
@@ -102,7 +99,7 @@ def arm_pairs(export: Export, _bootstrap: Bootstrap) -> Found:
 def scores_of_pair(item: Compared, arms: Sequence[str]) -> Compared:
     """Return the scores of these two arms by the users that met both."""
     places = [item.arms.index(arm) for arm in arms]
-    return Compared(item.of, list(arms), item.scores[:, places], item.conversations[:, places]).complete()
+    return Compared(item.labels, list(arms), item.scores[:, places], item.conversations[:, places]).complete()
 
 
 def differences(pair: Compared) -> Array:
@@ -110,11 +107,11 @@ def differences(pair: Compared) -> Array:
     return np.asarray(first - second)
 
 
-def row_of(item: Compared, arms: tuple[str, ...]) -> dict[str, Any]:
+def row_of(item: Compared, arms: tuple[str, ...]) -> Cells:
     """Return the row of two arms of the item, without p_holm, which needs the other rows."""
     pair = scores_of_pair(item, arms)
     users = len(pair.scores)
-    row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], clusters=users, n=pair.n_conversations(), p_holm=np.nan)
+    row = Row(**item.labels, arm_a=arms[0], arm_b=arms[1], clusters=users, n=pair.n_conversations(), p_holm=np.nan)
     if users:
         between = differences(pair)
         row.values["difference"] = float(between.mean())

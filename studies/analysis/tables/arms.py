@@ -17,10 +17,10 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.raters import read_group
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import FINAL, mean_of_items, mean_of_raters, scores_of_raters
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -57,7 +57,7 @@ SCALE = ["group", "instrument", "moment"]
 OF_CONVERSATION = ["cluster", "seekers", "condition", "language"]
 
 
-def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def arm_means(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows); n is the number of conversations (at `turn` and `checkpoint`: of ratings in them).
 
     Several raters of a conversation count as one, their mean. Conversations without an arm are left out.
@@ -68,10 +68,10 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm", observed=True):
         rows = []
         for key, of_scale in of_arm.groupby(SCALE, observed=True):
-            of = {"arm": arm, **dict(zip(("raters", "instrument", "moment"), key, strict=True))}
+            labels = {"arm": arm, **dict(zip(("raters", "instrument", "moment"), key, strict=True))}
             for part, means in _split(of_scale, items[key], *parts[key]):
-                for item, found in means.groupby("item", observed=True, sort=False):
-                    rows.append(_row(of | part | {"item": str(item)}, found, bootstrap))
+                for item, group in means.groupby("item", observed=True, sort=False):
+                    rows.append(_row(labels | part | {"item": str(item)}, group, bootstrap))
         yield str(arm), rows
 
 
@@ -120,13 +120,13 @@ def _parts_of(scores: pd.DataFrame) -> tuple[list[str], list[tuple[str, str]], l
     return _several(judges), _several(kinds), _several(languages)
 
 
-def _several(found: list[Any]) -> list[Any]:
-    return found if len(found) > 1 else []
+def _several(values: list[Any]) -> list[Any]:
+    return values if len(values) > 1 else []
 
 
 def _split(
     scores: pd.DataFrame, items: int, judges: list[str], kinds: list[tuple[str, str]], languages: list[str]
-) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+) -> Iterator[tuple[Labels, pd.DataFrame]]:
     """Yield (PARTS and strategy, the means of these), all together first; a part without scores is left out."""
     group = read_group(str(scores["group"].iloc[0]))
     for judge in [POOLED, *judges]:
@@ -134,12 +134,12 @@ def _split(
         for kind, language in product([None, *kinds], [POOLED, *languages]):
             seekers, condition = kind or (POOLED, POOLED)
             part = {"seekers": seekers, "condition": condition, "language": language}
-            kept = means
+            rows = means
             for name, value in part.items():
                 if value != POOLED:
-                    kept = kept[kept[name] == value]
-            if len(kept):
-                yield {"judge": judge if group.is_of_judges else ""} | part | {"strategy": group.strategy}, kept
+                    rows = rows[rows[name] == value]
+            if len(rows):
+                yield {"judge": judge if group.is_of_judges else ""} | part | {"strategy": group.strategy}, rows
 
 
 def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
@@ -154,10 +154,10 @@ def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
     return means.join(scores.drop_duplicates("conversation").set_index("conversation")[OF_CONVERSATION], "conversation")
 
 
-def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: Labels, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     values = scores["score"].to_numpy(float)
     clusters = number_names(scores["cluster"])
-    row = Row(**of, n=len(values))
+    row = Row(**labels, n=len(values))
     row.values |= {"mean": float(values.mean()), "clusters": int(clusters.max()) + 1}
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))

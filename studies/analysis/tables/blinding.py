@@ -5,7 +5,6 @@ The question is asked of each conversation that had a reply; "I cannot tell" is 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -18,10 +17,10 @@ from studies.analysis.measures import blinding as measures
 from studies.analysis.measures.proportions import add_by_clusters
 from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.reading import read_table
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import add_resampled
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
 METHODS = {
@@ -59,32 +58,32 @@ OF_ANSWERS = ("conversation", "instrument", "item", "value", "text")
 class Guesses:
     """The guesses of people, one entry of each array per conversation.
 
-    `said`: the place of the arm that was named, or the number of arms for none; `sure` is nan where the person did not
-    say.
+    `answers`: the place of the arm that was named, or the number of arms for none; `sure` is nan where the person did
+    not say.
     """
 
     arms: list[str]
     met: NDArray[np.intp]
-    said: NDArray[np.intp]
+    answers: NDArray[np.intp]
     sure: Array
     clusters: NDArray[np.intp]
 
     def counts(self) -> Array:
         """Return the counts of answers: clusters × arms × (arms + 1)."""
         counts = np.zeros((self.clusters.max() + 1, len(self.arms), len(self.arms) + 1))
-        np.add.at(counts, (self.clusters, self.met, self.said), 1)
+        np.add.at(counts, (self.clusters, self.met, self.answers), 1)
         return counts
 
     def unmet(self) -> list[str]:
-        """Return the arms that someone named and no one met, as where an arm is misspelt."""
+        """Return the arms that someone named but no one met, for example because of a misspelling."""
         return [arm for place, arm in enumerate(self.arms) if not (self.met == place).any()]
 
-    def of(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
+    def sizes(self, is_counted: NDArray[np.bool_]) -> dict[str, int]:
         """Return the numbers of conversations and clusters."""
-        return {"n": int(chosen.sum()), "clusters": len(set(self.clusters[chosen].tolist()))}
+        return {"n": int(is_counted.sum()), "clusters": len(set(self.clusters[is_counted].tolist()))}
 
 
-def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def blinding(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows), `*` being all arms. n counts the conversations that were asked about."""
     guesses = guesses_of(export)
     if guesses is None:
@@ -95,7 +94,7 @@ def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     yield ALL, _note_unmet(_of_all(guesses, bootstrap), guesses.unmet())
 
 
-def _note_unmet(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
+def _note_unmet(rows: Iterator[Cells], unmet: list[str]) -> list[Cells]:
     """Return the rows; those that depend on how many arms there are say which of these no one met."""
     if not unmet:
         return list(rows)
@@ -111,56 +110,56 @@ def guesses_of(export: Export) -> Guesses | None:
     answers = read_table(path, (), OF_ANSWERS).astype(str)
     answers = answers[(answers["instrument"] == INSTRUMENT) & answers["conversation"].isin(_with_arm(export))]
     answers = answers.drop_duplicates(["conversation", "item"], keep="last").set_index("conversation")
-    said = answers.loc[(answers["item"] == GUESS) & (answers["text"] != ""), "text"]
-    return _guesses(said, answers.loc[answers["item"] == SURE, "value"], export)
+    texts = answers.loc[(answers["item"] == GUESS) & (answers["text"] != ""), "text"]
+    return _guesses(texts, answers.loc[answers["item"] == SURE, "value"], export)
 
 
 def _with_arm(export: Export) -> pd.Index:
     return export.chats.index[export.chats["arm"] != ""]
 
 
-def _guesses(said: pd.Series, sure: pd.Series, export: Export) -> Guesses | None:
-    about = export.chats.loc[said.index]
-    arms = sorted({*about["arm"], *said} - {CANNOT_TELL})
-    if said.empty or not arms:
+def _guesses(texts: pd.Series, sure: pd.Series, export: Export) -> Guesses | None:
+    about = export.chats.loc[texts.index]
+    arms = sorted({*about["arm"], *texts} - {CANNOT_TELL})
+    if texts.empty or not arms:
         return None
     places = {arm: place for place, arm in enumerate(arms)}
     return Guesses(
         arms=arms,
         met=about["arm"].map(places).to_numpy(np.intp),
-        said=np.array([places.get(text, len(arms)) for text in said], dtype=np.intp),
-        sure=pd.to_numeric(sure.reindex(said.index), errors="coerce").to_numpy(float),
+        answers=np.array([places.get(text, len(arms)) for text in texts], dtype=np.intp),
+        sure=pd.to_numeric(sure.reindex(texts.index), errors="coerce").to_numpy(float),
         clusters=number_names(about["cluster"]),
     )
 
 
-def _of_arm(guesses: Guesses, place: int, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _of_arm(guesses: Guesses, place: int, bootstrap: Bootstrap) -> Iterator[Cells]:
     met = guesses.met == place
     arm, counts = guesses.arms[place], guesses.counts()
-    yield _row(arm, "bang", guesses.of(met), lambda row: _add_bang(row, counts.sum(axis=0), place))
+    yield _row(arm, "bang", guesses.sizes(met), lambda row: _add_bang(row, counts.sum(axis=0), place))
     yield _row(
         arm,
         "one_vs_rest",
-        guesses.of(np.ones_like(met)),
+        guesses.sizes(np.ones_like(met)),
         lambda row: _add_one_against_rest(row, counts, place, bootstrap),
     )
     yield _cannot_tell(arm, guesses, met)
     yield _certainty(arm, guesses, met, bootstrap)
 
 
-def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[Cells]:
     everywhere = np.ones(len(guesses.met), dtype=bool)
-    named = guesses.said < len(guesses.arms)
+    named = guesses.answers < len(guesses.arms)
     counts = guesses.counts()
-    yield _row(ALL, "james", guesses.of(everywhere), lambda row: _add_james(row, counts, bootstrap))
+    yield _row(ALL, "james", guesses.sizes(everywhere), lambda row: _add_james(row, counts, bootstrap))
     for statistic in ("accuracy", "accuracy_corrected"):
-        yield _row(ALL, statistic, guesses.of(named), lambda row: _add_accuracy(row, counts))
+        yield _row(ALL, statistic, guesses.sizes(named), lambda row: _add_accuracy(row, counts))
     yield _cannot_tell(ALL, guesses, everywhere)
     yield _certainty(ALL, guesses, everywhere, bootstrap)
 
 
-def _row(arm: str, statistic: str, of: dict[str, int], add: Callable[[Row], None]) -> dict[str, Any]:
-    row = Row(arm=arm, statistic=statistic, **of)
+def _row(arm: str, statistic: str, sizes: dict[str, int], add: Callable[[Row], None]) -> Cells:
+    row = Row(arm=arm, statistic=statistic, **sizes)
     with row.leave_out_if_undefined("estimate", "low", "high"):
         add(row)
     return row.cells()
@@ -194,7 +193,7 @@ def _is_fixed(counts: Array, place: int) -> bool:
     """Return whether an arm was never or always named where it was met, or where another was met."""
     named, answers = counts[:, place], counts.sum(axis=1)
     elsewhere = named.sum() - named[place], answers.sum() - answers[place]
-    return any(count in (0, of) for count, of in ((named[place], answers[place]), elsewhere))
+    return any(count in (0, total) for count, total in ((named[place], answers[place]), elsewhere))
 
 
 def _add_james(row: Row, counts: Array, bootstrap: Bootstrap) -> None:
@@ -214,10 +213,10 @@ def _add_estimate(row: Row, statistic: Callable[[Array], Array], counts: Array) 
     row.values["estimate"] = estimate
 
 
-def _refuse_alike(found: Resampled) -> Resampled:
-    if not np.ptp(found.replicates):
+def _refuse_alike(draws: Resampled) -> Resampled:
+    if not np.ptp(draws.replicates):
         raise Undefined("resamples_alike")
-    return found
+    return draws
 
 
 def _square(sums: Array) -> Array:
@@ -238,22 +237,22 @@ def _add_accuracy(row: Row, counts: Array) -> None:
     row.values["by_chance"] = 0.0
 
 
-def _cannot_tell(arm: str, guesses: Guesses, chosen: NDArray[np.bool_]) -> dict[str, Any]:
-    clusters, none = guesses.clusters[chosen], guesses.said[chosen] == len(guesses.arms)
-    hits, of = np.bincount(clusters, weights=none), np.bincount(clusters)
-    return _row(arm, "cannot_tell", guesses.of(chosen), lambda row: add_by_clusters(row, hits, of))
+def _cannot_tell(arm: str, guesses: Guesses, is_counted: NDArray[np.bool_]) -> Cells:
+    clusters, none = guesses.clusters[is_counted], guesses.answers[is_counted] == len(guesses.arms)
+    hits, totals = np.bincount(clusters, weights=none), np.bincount(clusters)
+    return _row(arm, "cannot_tell", guesses.sizes(is_counted), lambda row: add_by_clusters(row, hits, totals))
 
 
-def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap: Bootstrap) -> dict[str, Any]:
-    told = chosen & ~np.isnan(guesses.sure)
+def _certainty(arm: str, guesses: Guesses, is_counted: NDArray[np.bool_], bootstrap: Bootstrap) -> Cells:
+    rated = is_counted & ~np.isnan(guesses.sure)
 
     def add(row: Row) -> None:
-        if not told.any():
+        if not rated.any():
             raise Undefined("nobody_sure")
-        row.values["estimate"] = float(guesses.sure[told].mean())
-        add_interval(row, guesses.sure[told], number_names(guesses.clusters[told]), bootstrap, alike="answers_alike")
+        row.values["estimate"] = float(guesses.sure[rated].mean())
+        add_interval(row, guesses.sure[rated], number_names(guesses.clusters[rated]), bootstrap, alike="answers_alike")
 
-    return _row(arm, "certainty", guesses.of(told), add)
+    return _row(arm, "certainty", guesses.sizes(rated), add)
 
 
 TABLE = Table(

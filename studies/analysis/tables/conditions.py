@@ -1,8 +1,5 @@
 """conditions.csv: each item with average and with worst-case seekers, and what lies between."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pandas as pd  # noqa: TID253
 
@@ -12,12 +9,12 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import ALL_ITEMS, POOLED
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.effects import D_Z, add_d_z, add_t_test, add_wilcoxon
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
 
 CONDITIONS = AVERAGE, WORST_CASE = "average", "worst_case"
@@ -63,7 +60,7 @@ METHODS = {
 OF_PAIRS = ("wilcoxon_p", "rank_biserial", *D_Z)
 
 
-def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def conditions(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield all rows at once; `difference` is worst case minus average."""
     scores = scores_by_cluster(export, export.ratings)
     scores = scores[scores["condition"].isin(CONDITIONS)]
@@ -78,19 +75,19 @@ def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list
 
 def _over_arms(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the mean over the arms of the profiles that met all of several in both conditions, as arm `*`."""
-    of = [name for name in GROUP if name != "arm"] + ["item"]
-    arms = scores.groupby(of)["arm"].transform("nunique")
-    met = scores.groupby([*of, "cluster"])["score"].transform("size")  # one row for each arm and condition
+    keys = [name for name in GROUP if name != "arm"] + ["item"]
+    arms = scores.groupby(keys)["arm"].transform("nunique")
+    met = scores.groupby([*keys, "cluster"])["score"].transform("size")  # one row for each arm and condition
     complete = scores[(arms > 1) & (met == arms * len(CONDITIONS))]
-    means = complete.groupby([*of, "condition", "setup", "cluster"])
+    means = complete.groupby([*keys, "condition", "setup", "cluster"])
     return means.agg(score=("score", "mean"), conversations=("conversations", "sum")).reset_index().assign(arm=POOLED)
 
 
-def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: Labels, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     wide = scores.pivot(index="cluster", columns="condition", values="score")[[*CONDITIONS]]
     both = wide.dropna()
     counted = scores[scores["cluster"].isin(both.index)] if len(both) else scores
-    row = Row(**of, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan)
+    row = Row(**labels, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan)
     if len(both):
         _compare_paired(row, both.to_numpy(float), bootstrap)
         if len(both) < len(wide):
@@ -139,14 +136,14 @@ def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
             row.add_notes(Note("few_clusters", count=fewest).on(INTERVAL))
 
 
-def _family(row: dict[str, Any]) -> tuple[bool | str, ...]:
+def _family(row: Cells) -> tuple[bool | str, ...]:
     """Return the family of a row's test.
 
     It is the items of an arm; the means over all items are tested over the arms, and what is over the arms by itself.
     """
-    of = tuple(row[name] for name in GROUP if name != "arm")
+    labels = tuple(row[name] for name in GROUP if name != "arm")
     of_arms = row["item"] == ALL_ITEMS and row["arm"] != POOLED
-    return (of_arms, row["item"] == ALL_ITEMS, "" if of_arms else row["arm"], *of)
+    return (of_arms, row["item"] == ALL_ITEMS, "" if of_arms else row["arm"], *labels)
 
 
 TABLE = Table(

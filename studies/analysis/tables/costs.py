@@ -1,7 +1,6 @@
 """costs.csv: what a conversation takes of time, tokens and money, and how long and fast the replies are."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -9,11 +8,11 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, read_calls
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Row
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.lengths import SHOWN, reply_lengths
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -48,20 +47,20 @@ UNKNOWN = {  # measure: the notes where it is unknown, of all conversations and 
 MEASURES = (*UNKNOWN, *COUNTS)
 
 
-def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def costs(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows): means over the conversations for which a model was asked for that purpose.
 
-    A failed attempt counts with what is told of it; where that is nothing, it took nothing. A conversation with an
-    answer of which a measure is not told is left out of that measure.
+    A failed attempt counts with the values that it has, and with 0 where it has none. A conversation with an answer
+    that lacks a measure is left out of that measure.
     """
     used = _by_conversation(export)
     languages = find_languages(used)
     for arm, of_arm in _arms(used):
         rows = []
         for (seekers, purpose), group in of_arm.groupby(["seekers", "purpose"]):
-            for language, kept in split_by_language(group, languages):
-                of = {"arm": arm, "seekers": seekers, "language": language, "purpose": purpose}
-                rows += [_row(of | {"measure": measure}, kept, bootstrap) for measure in MEASURES]
+            for language, part in split_by_language(group, languages):
+                labels = {"arm": arm, "seekers": seekers, "language": language, "purpose": purpose}
+                rows += [_row(labels | {"measure": measure}, part, bootstrap) for measure in MEASURES]
         yield arm, rows
     yield from reply_lengths(export, bootstrap)
 
@@ -101,14 +100,14 @@ def _by_conversation(export: Export) -> pd.DataFrame:
     return grouped.sum().mask(grouped.count().lt(grouped.size(), axis=0)).reset_index()
 
 
-def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    known = used.dropna(subset=of["measure"])
-    nothing, of_some = UNKNOWN.get(of["measure"], ("", ""))
-    row = Row(**of)
-    values, clusters = known[of["measure"]].to_numpy(float), known["cluster"].to_numpy(str)
+def _row(labels: Cells, used: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
+    measured = used.dropna(subset=labels["measure"])
+    nothing, of_some = UNKNOWN.get(labels["measure"], ("", ""))
+    row = Row(**labels)
+    values, clusters = measured[labels["measure"]].to_numpy(float), measured["cluster"].to_numpy(str)
     add_mean(row, values, clusters, bootstrap, alike="values_alike", nothing=nothing)
-    if 0 < len(known) < len(used):
-        row.add_notes(Note(of_some, count=len(used) - len(known)))
+    if 0 < len(measured) < len(used):
+        row.add_notes(Note(of_some, count=len(used) - len(measured)))
     return row.cells()
 
 

@@ -5,7 +5,6 @@ it would be if everything that is missing were the scale's lowest, or highest.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -16,12 +15,12 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note
 from studies.analysis.reading import read_table
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables import quality
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.judged import JUDGE, SCALE, key_columns
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [*quality.COLUMNS, "judge", "strategy", "arm", "item", "moment"]
 METHODS = {
@@ -60,7 +59,7 @@ RATED = ["rater_kind", *SCALE]
 NO_REASON = "no reason given"
 
 
-def quality_and_coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def quality_and_coverage(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (what, its rows): the indices of people and conversations, then what is missing."""
     for what, rows in quality.quality(export, bootstrap):
         yield what, [NO_COVERAGE | row for row in rows]
@@ -78,15 +77,15 @@ def of_quality(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["arm"].fillna("") == ""] if len(table) else table
 
 
-def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def coverage(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (judge, its rows), then those of people.
 
     An item without gaps has one row, over all arms. n: scores that were asked for; of a mean, things rated. `raters`:
     the kind of people that an item was asked of; empty in all other rows.
     """
     scales = scales_of(export.folder, export.ratings)
-    for judge, asked in _questions(export).groupby("judge"):
-        yield str(judge), list(_of_judge(asked, scales, bootstrap))
+    for judge, questions in _questions(export).groupby("judge"):
+        yield str(judge), list(_of_judge(questions, scales, bootstrap))
     yield "repairs", list(_of_repairs(export))
     yield "people", [*_of_people(export), *_of_skipped(export)]
 
@@ -96,8 +95,8 @@ def _questions(export: Export) -> pd.DataFrame:
     tables = [table[table["rater_kind"] == "judge"] for table in (export.ratings, export.unscored)]
     rows = pd.concat([table.astype({"score": float}) for table in tables], ignore_index=True)
     texts = rows[["rater", "strategy", *SCALE, *THING, "missing_reason"]].astype(str)
-    asked = texts.rename(columns={"rater": "judge", "missing_reason": "reason"}).assign(score=rows["score"])
-    return _with_arms(asked, export.conversations)
+    questions = texts.rename(columns={"rater": "judge", "missing_reason": "reason"}).assign(score=rows["score"])
+    return _with_arms(questions, export.conversations)
 
 
 def _with_arms(rows: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
@@ -112,60 +111,60 @@ def _by_arm(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(arm), of_arm
 
 
-def _of_judge(asked: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for key, rows in asked.groupby([*JUDGE, *SCALE]):
-        of = key_columns([*JUDGE, *SCALE], key)
-        scale = scales.get((of["instrument"], of["item"]))
+def _of_judge(questions: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Iterator[Cells]:
+    for key, rows in questions.groupby([*JUDGE, *SCALE]):
+        labels = key_columns([*JUDGE, *SCALE], key)
+        scale = scales.get((labels["instrument"], labels["item"]))
         means = dict(_by_arm(_things(rows, scale)))
         for arm, of_arm in _by_arm(rows) if rows["score"].isna().any() else [(ALL, rows)]:
-            yield from _shares(of | {"arm": arm}, of_arm)
-            yield from _means(of | {"arm": arm}, means[arm], scale, bootstrap)
+            yield from _shares(labels | {"arm": arm}, of_arm)
+            yield from _means(labels | {"arm": arm}, means[arm], scale, bootstrap)
 
 
-def _things(asked: pd.DataFrame, scale: Scale | None) -> pd.DataFrame:
+def _things(questions: pd.DataFrame, scale: Scale | None) -> pd.DataFrame:
     """Return one row for each thing to be rated, with the means of its replicates by statistic.
 
     `mean` is nan where all are missing. Also has `arm`, `cluster`, and `missing`: whether any replicate is missing.
     """
     lowest, highest = (scale.lowest, scale.highest) if scale else (np.nan, np.nan)
-    scores = asked["score"]
-    filled = asked.assign(mean=scores, mean_lowest=scores.fillna(lowest), mean_highest=scores.fillna(highest))
+    scores = questions["score"]
+    filled = questions.assign(mean=scores, mean_lowest=scores.fillna(lowest), mean_highest=scores.fillna(highest))
     things = filled.assign(missing=scores.isna()).groupby(THING)
     return things[list(MEANS)].mean().join(things[["arm", "cluster"]].first()).join(things["missing"].any())
 
 
-def _shares(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    missing = asked["score"].isna()
-    yield _share(of, "missing_share", asked, missing)
-    for reason, counted in _reasons(asked):
-        yield _share(of, f"reason: {reason}", asked, counted)
+def _shares(labels: Labels, questions: pd.DataFrame) -> Iterator[Cells]:
+    missing = questions["score"].isna()
+    yield _share(labels, "missing_share", questions, missing)
+    for reason, counted in _reasons(questions):
+        yield _share(labels, f"reason: {reason}", questions, counted)
 
 
-def _reasons(asked: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+def _reasons(questions: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
     """Yield each reason why a score is missing, with the rows that it explains."""
-    reasons = asked["reason"].replace("", NO_REASON).where(asked["score"].isna())
+    reasons = questions["reason"].replace("", NO_REASON).where(questions["score"].isna())
     for reason in sorted(reasons.dropna().unique()):
         yield reason, reasons == reason
 
 
-def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: Note) -> dict[str, Any]:
-    row = Row(**{"raters": ""} | of, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
+def _share(labels: Labels, statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: Note) -> Cells:
+    row = Row(**{"raters": ""} | labels, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
     add_wilson(row, float(counted.mean()))
     row.add_notes(*notes)
     return row.cells()
 
 
-def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+def _means(labels: Labels, things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap) -> list[Cells]:
     """Return the rows of a mean and of its bounds; nothing where nothing is missing, as they are one."""
     if not things["missing"].any():
         return []
-    mean = _mean(of | {"statistic": "mean"}, things.dropna(subset="mean"), bootstrap)
-    return [mean, *(_mean(of | {"statistic": name}, things, bootstrap, scale) for name in MEANS[1:])]
+    mean = _mean(labels | {"statistic": "mean"}, things.dropna(subset="mean"), bootstrap)
+    return [mean, *(_mean(labels | {"statistic": name}, things, bootstrap, scale) for name in MEANS[1:])]
 
 
-def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
-    row, clusters = Row(**of, raters=""), things["cluster"].to_numpy(str)
-    values: Array = things[of["statistic"]].to_numpy(float)
+def _mean(labels: Labels, things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> Cells:
+    row, clusters = Row(**labels, raters=""), things["cluster"].to_numpy(str)
+    values: Array = things[labels["statistic"]].to_numpy(float)
     if np.isnan(values).any():
         row.values |= {"n": len(values), "clusters": len(set(clusters))}
         row.leave_out("estimate", "low", "high", because=Note("scale_unknown"))
@@ -178,7 +177,7 @@ def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale:
 # Answers that could not be read
 
 
-def _of_repairs(export: Export) -> Iterator[dict[str, Any]]:
+def _of_repairs(export: Export) -> Iterator[Cells]:
     for judge, rows in _askings(export).groupby("judge"):
         for arm, of_arm in _by_arm(rows):
             about = {"judge": str(judge), "strategy": "", "arm": arm, "instrument": "", "item": "", "moment": ""}
@@ -193,8 +192,8 @@ def _askings(export: Export) -> pd.DataFrame:
     path = export.folder / "calls.csv"
     calls = read_table(path, (), OF_CALLS).astype(str) if path.is_file() else pd.DataFrame(columns=list(OF_CALLS))
     judged = (calls["purpose"] == "judge") & (calls["judge"] != "")
-    kept = calls["conversation"].isin(export.conversations.index) & ~calls["prompt_version"].str.contains(VARIANT)
-    calls = calls[judged & kept]
+    is_plain = calls["conversation"].isin(export.conversations.index) & ~calls["prompt_version"].str.contains(VARIANT)
+    calls = calls[judged & is_plain]
     askings = calls.assign(unreadable=calls["status"].isin(UNREADABLE)).groupby(ASKING)["unreadable"].any()
     return _with_arms(askings.reset_index(), export.conversations)
 
@@ -202,7 +201,7 @@ def _askings(export: Export) -> pd.DataFrame:
 # What people did not rate
 
 
-def _of_people(export: Export) -> Iterator[dict[str, Any]]:
+def _of_people(export: Export) -> Iterator[Cells]:
     chats = export.whole()
     closed = (chats["end_reason"] != "") & (chats["turns"] > 0)
     theirs = chats[closed & chats["seeker_kind"].isin(RATERS) & (chats["participant"] != "")]
@@ -222,29 +221,29 @@ def _conversations_with_final_rating(ratings: pd.DataFrame) -> set[str]:
     return set(ratings.loc[final & own, "conversation"].astype(str))
 
 
-def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
+def _of_skipped(export: Export) -> Iterator[Cells]:
     """Yield, by kind of raters and item, how often people left an item without a score."""
-    for key, asked in _asked_of_people(export).groupby(RATED, observed=True):
+    for key, questions in _questions_to_people(export).groupby(RATED, observed=True):
         kind, *scale = map(str, key)
-        of = {"judge": "", "strategy": "", "raters": kind} | key_columns(SCALE, scale)
-        for arm, of_arm in _by_arm(asked) if asked["score"].isna().any() else [(ALL, asked)]:
-            yield from _skips(of | {"arm": arm}, of_arm)
+        labels = {"judge": "", "strategy": "", "raters": kind} | key_columns(SCALE, scale)
+        for arm, of_arm in _by_arm(questions) if questions["score"].isna().any() else [(ALL, questions)]:
+            yield from _skips(labels | {"arm": arm}, of_arm)
 
 
-def _skips(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    skipped = asked["score"].isna()
-    note = Note("with_score", count=int((~skipped).sum()), all=len(asked))
-    yield _share(of, "skipped_share", asked, skipped, note)
-    for reason, counted in _reasons(asked):
-        yield _share(of, f"skipped: {reason}", asked, counted)
+def _skips(labels: Labels, questions: pd.DataFrame) -> Iterator[Cells]:
+    skipped = questions["score"].isna()
+    note = Note("with_score", count=int((~skipped).sum()), all=len(questions))
+    yield _share(labels, "skipped_share", questions, skipped, note)
+    for reason, counted in _reasons(questions):
+        yield _share(labels, f"skipped: {reason}", questions, counted)
 
 
-def _asked_of_people(export: Export) -> pd.DataFrame:
+def _questions_to_people(export: Export) -> pd.DataFrame:
     """Return one row for each answer, including those without a score; texts with few values stay categories."""
     skipped = export.unscored.assign(reason=export.unscored["missing_reason"].astype(str))
     columns = [*RATED, "conversation", "score", "reason"]
-    asked = pd.concat([export.ratings.assign(reason="")[columns], skipped[columns]], ignore_index=True)
-    texts = asked[asked["rater_kind"] != "judge"].astype(dict.fromkeys([*RATED, "conversation"], "category"))
+    questions = pd.concat([export.ratings.assign(reason="")[columns], skipped[columns]], ignore_index=True)
+    texts = questions[questions["rater_kind"] != "judge"].astype(dict.fromkeys([*RATED, "conversation"], "category"))
     return _with_arms(texts, export.conversations)
 
 

@@ -15,11 +15,11 @@ from studies.analysis.measures import carry_over, coincidence, correlation, disc
 from studies.analysis.measures.libraries import KRIPPENDORFF, PINGOUIN, STATSMODELS, LibraryFit
 from studies.analysis.measures.variance import FORMS, one_way, two_way
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables import arm_pairs, order, rater_effects, reliability
 from studies.analysis.tables.agreement import unpaired_sides
 from studies.analysis.tables.discrimination import judges_of
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "table",
@@ -119,9 +119,7 @@ class Presented:
         return self._rows[table, names]
 
 
-def cross_check(
-    export: Export, _bootstrap: Bootstrap, tables: Tables | None = None
-) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def cross_check(export: Export, _bootstrap: Bootstrap, tables: Tables | None = None) -> Parts:
     """Yield (kind of number, its rows). `tables`: those computed before, whose numbers are ours."""
     presented = Presented(tables or {})
     sampled, sample = sample_of(export)
@@ -140,23 +138,23 @@ def sample_of(export: Export) -> tuple[Export, Note | None]:
     if len(export.ratings) <= MOST_RATINGS:
         return export, None
     clusters = sorted(export.conversations["cluster"].unique())
-    kept = _draw(clusters, max(1, len(clusters) * MOST_RATINGS // len(export.ratings)))
-    conversations = export.conversations[export.conversations["cluster"].isin(kept)]
+    sample_clusters = _draw(clusters, max(1, len(clusters) * MOST_RATINGS // len(export.ratings)))
+    conversations = export.conversations[export.conversations["cluster"].isin(sample_clusters)]
     ratings = export.ratings[export.ratings["conversation"].isin(conversations.index)]
-    sample = Note("sample_of_clusters", count=len(kept), all=len(clusters))
+    sample = Note("sample_of_clusters", count=len(sample_clusters), all=len(clusters))
     return replace(export, ratings=ratings, conversations=conversations), sample
 
 
-def _draw(found: Sequence[Item], most: int) -> list[Item]:
+def _draw(items: Sequence[Item], most: int) -> list[Item]:
     """Return all items, or `most` of them in their order, always the same ones."""
-    if len(found) <= most:
-        return list(found)
+    if len(items) <= most:
+        return list(items)
     # Every tenth, say, could be always the same arm.
-    places = np.random.default_rng(SEED).choice(len(found), most, replace=False)
-    return [found[place] for place in sorted(places)]
+    places = np.random.default_rng(SEED).choice(len(items), most, replace=False)
+    return [items[place] for place in sorted(places)]
 
 
-def _row(check: Check, presented: Presented) -> dict[str, Any]:
+def _row(check: Check, presented: Presented) -> Cells:
     of = ", ".join(filter(None, (check.key.get(name) for name in OF)))
     row = Row(table=check.table, statistic=check.name, of=of, item=check.key["item"], n=check.n)
     row.values |= {"library": libraries.name_with_version(check.package), "agrees": ""}
@@ -185,7 +183,7 @@ def _correlations(export: Export) -> Iterator[Check]:
         yield Check(
             "pearson",
             table="agreement",
-            key=sides.of,
+            key=sides.labels,
             column="pearson",
             n=len(both),
             compute=partial(correlation.pearson, x, y),
@@ -207,26 +205,26 @@ def _reliability(export: Export) -> Iterator[Check]:
     for (raters, instrument, moment), rated in reliability.single_ratings(export).groupby(
         ["group", "instrument", "moment"], observed=True
     ):
-        of = {"raters": str(raters), "instrument": str(instrument), "moment": str(moment)}
+        labels = {"raters": str(raters), "instrument": str(instrument), "moment": str(moment)}
         for item, scores in rated.groupby("item", observed=True):
-            matrices.append((of | {"item": str(item)}, scores))
+            matrices.append((labels | {"item": str(item)}, scores))
         if rated["item"].nunique() > 1:
-            scales.append((of | {"unit": "conversation", "item": "*"}, rated))
-    several = [matrix for of, scores in matrices for matrix in _matrices(of, scores, export)]
+            scales.append((labels | {"unit": "conversation", "item": "*"}, rated))
+    several = [matrix for labels, scores in matrices for matrix in _matrices(labels, scores, export)]
     for matrix in _draw(several, MOST_MATRICES):
         yield from _of_matrix(matrix)
     for key, rated in _draw(scales, MOST_SCALES):
         yield _cronbach(key, reliability.by_item(rated).dropna().to_numpy(float))
 
 
-def _matrices(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[Matrix]:
+def _matrices(labels: Labels, scores: pd.DataFrame, export: Export) -> Iterator[Matrix]:
     several = scores.duplicated(reliability.UNIT, keep=False)
     if several.any():
-        yield Matrix(of | {"unit": "conversation"}, scores[several])
-    if of["raters"] == "expert" and not several.all():
+        yield Matrix(labels | {"unit": "conversation"}, scores[several])
+    if labels["raters"] == "expert" and not several.all():
         means = reliability.arm_means(scores[~several], export.conversations)
         if means is not None:
-            yield Matrix(of | {"unit": "arm"}, means)
+            yield Matrix(labels | {"unit": "arm"}, means)
 
 
 def _of_matrix(matrix: Matrix) -> Iterator[Check]:
@@ -324,7 +322,7 @@ def _repeated_measures(export: Export) -> Iterator[Check]:
         yield Check(
             "f_repeated",
             table="discrimination",
-            key={**item.of, "judge": judges_of(item.of["raters"])},
+            key={**item.labels, "judge": judges_of(item.labels["raters"])},
             column="f_repeated",
             n=len(scores),
             compute=partial(_f_repeated, scores),
@@ -369,8 +367,8 @@ class Model:
         fit: Callable[[mixed.Data], Any],
     ) -> None:
         aliased = mixed.unidentified_terms(data.terms)
-        kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
-        self.data, self.sample = reduce_model(replace(data, terms=kept))
+        terms = {name: levels for name, levels in data.terms.items() if name not in aliased}
+        self.data, self.sample = reduce_model(replace(data, terms=terms))
         self.table, self.key, self.numbers = table, key, numbers
         self._ours = _once(partial(_fit_ours, self.data, fit))
         self._library = _once(partial(libraries.fit_mixed_model, self.data))
@@ -399,7 +397,7 @@ class Model:
 
 
 def _once(compute: Callable[[], Item]) -> Callable[[], Item]:
-    """Remember the result, also that there is none."""
+    """Cache the result, or the error that there is none."""
     outcome: list[Item | Undefined] = []
 
     def recall() -> Item:
@@ -431,21 +429,21 @@ def reduce_model(data: mixed.Data) -> tuple[mixed.Data, Note | None]:
         return data, None
     levels, rows = data.sizes[data.largest], len(data.scores)
     most = MOST_ROWS if len(data.terms) == 1 else MOST_CROSSED
-    wanted = levels if rows <= most else max(2, levels * most // rows)
-    wanted = min(wanted, MOST_LEVELS) if len(data.terms) == 1 else wanted
-    if wanted >= levels:
+    size = levels if rows <= most else max(2, levels * most // rows)
+    size = min(size, MOST_LEVELS) if len(data.terms) == 1 else size
+    if size >= levels:
         return data, None
-    kept = np.isin(data.terms[data.largest], _draw(range(levels), wanted))
-    terms = {name: np.unique(numbers[kept], return_inverse=True)[1] for name, numbers in data.terms.items()}
-    sample = Note("sample_of_ratings", count=int(kept.sum()), all=rows)
-    return mixed.Data(data.scores[kept], data.fixed[kept], terms), sample
+    is_in_sample = np.isin(data.terms[data.largest], _draw(range(levels), size))
+    terms = {name: np.unique(numbers[is_in_sample], return_inverse=True)[1] for name, numbers in data.terms.items()}
+    sample = Note("sample_of_ratings", count=int(is_in_sample.sum()), all=rows)
+    return mixed.Data(data.scores[is_in_sample], data.fixed[is_in_sample], terms), sample
 
 
 def _of_raters(export: Export) -> Iterator[Model]:
     for raters, model, scores in rater_effects.groups(export):
         for key, of_item in scores.groupby(rater_effects.BY[1:], observed=True):
-            of = dict(zip(rater_effects.BY, (raters, *map(str, key)), strict=True)) | {"term": "variance"}
-            yield Model("rater_effects", of, rater_effects.model_of(model, of_item), _variances, _fit_mixed)
+            labels = dict(zip(rater_effects.BY, (raters, *map(str, key)), strict=True)) | {"term": "variance"}
+            yield Model("rater_effects", labels, rater_effects.model_of(model, of_item), _variances, _fit_mixed)
 
 
 def _variances(data: mixed.Data) -> Iterator[Number]:
@@ -471,8 +469,8 @@ def _of_positions(export: Export) -> Iterator[Model]:
             continue
         model, place = designed.model, designed.position()
         data = mixed.Data(model.scores, model.fixed, {"user": model.users})
-        of = dict(zip(order.OF, map(str, key), strict=True)) | {"statistic": "position_slope"}
-        yield Model("order", of, data, partial(_slope, place), _fit_positions)
+        labels = dict(zip(order.OF, map(str, key), strict=True)) | {"statistic": "position_slope"}
+        yield Model("order", labels, data, partial(_slope, place), _fit_positions)
 
 
 def _fit_positions(data: mixed.Data) -> carry_over.Fit:

@@ -31,10 +31,11 @@ from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.arm_pairs import OF, Compared, comparisons
 from studies.analysis.tables.rated_arms import Rated, complete_block, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.table import Parts
 
 METHODS = {
     "variance": _(
@@ -78,76 +79,76 @@ F_INTERVAL = Notes(Note("anova"), Note("f_interval"))
 Facets = dict[str, NDArray[np.intp]]
 
 
-def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def decision_study(export: Export, _bootstrap: Bootstrap) -> Parts:
     """Yield (group of raters, its rows), of each instrument as a whole: all items together, or its only one.
 
-    What one rater alone rated tells nothing of raters and is left out there.
+    Things that a single rater rated say nothing about raters and are left out there.
     """
     single = single_ratings(export)
     for name, rated in single.groupby("group", observed=True):
-        rows: list[dict[str, Any]] = []
+        rows: list[Cells] = []
         for (instrument, moment), scores in rated.groupby(["instrument", "moment"], observed=True):
-            of = {"raters": str(name), "unit": "conversation", "instrument": str(instrument), "moment": str(moment)}
-            of |= {"seekers": "", "condition": ""}
+            labels = {"raters": str(name), "unit": "conversation", "instrument": str(instrument), "moment": str(moment)}
+            labels |= {"seekers": "", "condition": ""}
             several = scores[scores.duplicated([*UNIT, "item"], keep=False)]
             items = sorted(set(several["item"].astype(str)))
             if len(items) > 1:
-                rows += _of_conversations(of | {"item": ALL_ITEMS}, several, FACETS, export)
+                rows += _of_conversations(labels | {"item": ALL_ITEMS}, several, FACETS, export)
             elif items:
-                rows += _of_conversations(of | {"item": items[0]}, several, FACETS[:2], export)
+                rows += _of_conversations(labels | {"item": items[0]}, several, FACETS[:2], export)
         yield str(name), rows
-    for raters, compared in groupby(comparisons(export), key=lambda item: item.of["raters"]):
+    for raters, compared in groupby(comparisons(export), key=lambda item: item.labels["raters"]):
         yield f"{raters}, arms", [row for item in _whole_instruments(compared) for row in _of_arms(item)]
-    for of, scores in rated_arms(single, export):
-        yield f"{of['raters']}, arms and raters", list(_of_rated_arms(of, scores))
+    for labels, scores in rated_arms(single, export):
+        yield f"{labels['raters']}, arms and raters", list(_of_rated_arms(labels, scores))
 
 
 def _whole_instruments(compared: Iterable[Compared]) -> Iterator[Compared]:
-    for _of, items in groupby(compared, key=lambda one: [one.of[name] for name in OF[:-1]]):
-        found = list(items)
-        yield from (one for one in found if len(found) == 1 or one.of["item"] == ALL_ITEMS)
+    for _scale, items in groupby(compared, key=lambda one: [one.labels[name] for name in OF[:-1]]):
+        group = list(items)
+        yield from (one for one in group if len(group) == 1 or one.labels["item"] == ALL_ITEMS)
 
 
-def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
+def _of_arms(item: Compared) -> Iterator[Cells]:
     """Yield the rows of an item over the arms; nothing where fewer than two users met every arm."""
     scores = item.complete().scores.T
-    about = item.of | _study("arm", OF_ARMS[:2]) | {"n": len(scores), "clusters": scores.shape[1]}
+    about = item.labels | _study("arm", OF_ARMS[:2]) | {"n": len(scores), "clusters": scores.shape[1]}
     if min(scores.shape) < 2:
         return
     try:
-        found, forms = components_of_complete(scores, OF_ARMS), two_way(scores)
+        components, forms = components_of_complete(scores, OF_ARMS), two_way(scores)
     except Undefined as reason:
         yield _row_without_estimate(about, reason.note, "variance_arm")
         return
-    yield from _variances(about, found)
+    yield from _variances(about, components)
     for statistic, form in ICCS_OF_ARMS.items():
         yield from (_row(about, statistic, k, _step_up(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
 
 
-def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_rated_arms(labels: Labels, scores: pd.DataFrame) -> Iterator[Cells]:
     """Yield the rows of users by raters for the instrument as a whole, that is all items together or its only one."""
     items = sorted(set(scores["item"].astype(str)))
     names = OF_ARMS if len(items) > 1 else OF_ARMS[:3]
     if rated := complete_block(scores, names):
-        yield from _of_rated(of | {"item": ALL_ITEMS if len(items) > 1 else items[0]}, rated, names)
+        yield from _of_rated(labels | {"item": ALL_ITEMS if len(items) > 1 else items[0]}, rated, names)
 
 
-def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _of_rated(labels: Labels, rated: Rated, names: tuple[str, ...]) -> Iterator[Cells]:
     sizes = {name: int(rated.scores[name].nunique()) for name in names}
-    about = of | _study("arm", names) | {"n": sizes["arm"], "clusters": sizes["user"]}
+    about = labels | _study("arm", names) | {"n": sizes["arm"], "clusters": sizes["user"]}
     left_out = _notes_on_gaps(rated)
     try:
-        found = _components_of(rated, sizes)
+        components = _components_of(rated, sizes)
     except Undefined as reason:
         yield _row_without_estimate(about, reason.note, "variance_arm")
         return
-    yield from _variances(about, found, *left_out)
+    yield from _variances(about, components, *left_out)
     of_mean = [Note("mean_over_items", count=sizes["item"])] if "item" in sizes else []
     for statistic in COEFFICIENTS:
         for users, raters in product(sorted({*USERS, sizes["user"]}), sorted({*NUMBERS, sizes["rater"]})):
             numbers = sizes | {"user": users, "rater": raters}
-            with_raters = about | {"k_raters": raters}
-            yield _coefficient(with_raters, found, f"{statistic}_users_raters", users, numbers, *of_mean, *left_out)
+            of_raters = about | {"k_raters": raters}
+            yield _coefficient(of_raters, components, f"{statistic}_users_raters", users, numbers, *of_mean, *left_out)
 
 
 def _notes_on_gaps(rated: Rated) -> list[Note]:
@@ -163,19 +164,17 @@ def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
     return components_by_totals(values, {name: pd.factorize(scores[name])[0] for name in sizes})
 
 
-def _of_conversations(
-    of: dict[str, str], scores: pd.DataFrame, names: tuple[str, ...], export: Export
-) -> Iterator[dict[str, Any]]:
+def _of_conversations(labels: Labels, scores: pd.DataFrame, names: tuple[str, ...], export: Export) -> Iterator[Cells]:
     facets = _facets(scores, names)
-    about = of | _study("conversation", names) | _counts(scores, facets, export)
+    about = labels | _study("conversation", names) | _counts(scores, facets, export)
     values = scores["score"].to_numpy(float)
     table = _table(values, facets)
     try:
-        found = _components(table, values, facets)
+        components = _components(table, values, facets)
     except Undefined as reason:
         yield _row_without_estimate(about, reason.note)
         return
-    yield from _variances(about, found)
+    yield from _variances(about, components)
     items = {"item": int(facets["item"].max()) + 1} if "item" in facets else {}
     of_mean = [Note("mean_over_items", count=count) for count in items.values()]
     forms = {} if items else _forms(table)
@@ -183,12 +182,12 @@ def _of_conversations(
         if statistic in forms:
             yield _row(about, statistic, k, _step_up(forms[statistic], k), F_INTERVAL)
         else:
-            yield _coefficient(about, found, statistic, k, {"rater": k} | items, *of_mean)
+            yield _coefficient(about, components, statistic, k, {"rater": k} | items, *of_mean)
     for statistic, k in product(COEFFICIENTS if items else (), NUMBERS):
-        yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, Note("one_rater"))
+        yield _coefficient(about, components, f"{statistic}_items", k, {"rater": 1, "item": k}, Note("one_rater"))
 
 
-def _study(unit: str, facets: Sequence[str]) -> dict[str, Any]:
+def _study(unit: str, facets: Sequence[str]) -> Cells:
     return {"unit": unit, "facets": " × ".join(facets), "k_raters": pd.NA}
 
 
@@ -198,7 +197,7 @@ def _facets(scores: pd.DataFrame, names: tuple[str, ...]) -> Facets:
     return {name: number_names(columns[name]) for name in names}
 
 
-def _counts(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:
+def _counts(scores: pd.DataFrame, facets: Facets, export: Export) -> Cells:
     clusters = export.conversations.loc[scores["conversation"].astype(str), "cluster"]
     return {"n": int(facets["conversation"].max()) + 1, "clusters": clusters.nunique()}
 
@@ -217,10 +216,10 @@ def _components(table: Array, values: Array, facets: Facets) -> Components:
 def _forms(table: Array) -> dict[str, Icc]:
     """Return the forms of single ratings by statistic, where their intervals are by F."""
     try:
-        found = {} if np.isnan(table).any() else two_way(table)
+        forms = {} if np.isnan(table).any() else two_way(table)
     except Undefined:
         return {}
-    return {statistic: found[form] for statistic, form in ICCS.items() if form in found}
+    return {statistic: forms[form] for statistic, form in ICCS.items() if form in forms}
 
 
 def _step_up(single: Icc, k: int) -> Estimate:
@@ -229,30 +228,28 @@ def _step_up(single: Icc, k: int) -> Estimate:
     return Estimate(*(k * single_values / (1 + (k - 1) * single_values)).tolist())
 
 
-def _method(found: Components, interval: Note) -> Notes:
-    return Notes(found.method) if found.method == TOTALS else Notes(found.method, interval)
+def _method(components: Components, interval: Note) -> Notes:
+    return Notes(components.method) if components.method == TOTALS else Notes(components.method, interval)
 
 
-def _variances(about: Mapping[str, Any], found: Components, *notes: Note) -> Iterator[dict[str, Any]]:
-    for effect, estimate in found.intervals().items():
+def _variances(about: Mapping[str, Any], components: Components, *notes: Note) -> Iterator[Cells]:
+    for effect, estimate in components.intervals().items():
         below = [Note("counts_as_zero")] if estimate.estimate < 0 else []
-        name = effect_name(effect, max(map(len, found.variances)))
-        yield _row(about, f"variance_{name}", pd.NA, estimate, _method(found, CHI_SQUARE), *below, *notes)
+        name = effect_name(effect, max(map(len, components.variances)))
+        yield _row(about, f"variance_{name}", pd.NA, estimate, _method(components, CHI_SQUARE), *below, *notes)
 
 
 def _coefficient(
-    about: Mapping[str, Any], found: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: Note
-) -> dict[str, Any]:
+    about: Mapping[str, Any], components: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: Note
+) -> Cells:
     try:
-        estimate = found.coefficient(numbers, absolute=COEFFICIENTS[statistic.partition("_")[0]])
+        estimate = components.coefficient(numbers, absolute=COEFFICIENTS[statistic.partition("_")[0]])
     except Undefined as reason:
         return _row_without_estimate(about, reason.note, statistic, k)
-    return _row(about, statistic, k, estimate, _method(found, DELTA), *notes)
+    return _row(about, statistic, k, estimate, _method(components, DELTA), *notes)
 
 
-def _row(
-    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note
-) -> dict[str, Any]:
+def _row(about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note) -> Cells:
     row = Row(**about, term=statistic, level="", k=k, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
@@ -274,7 +271,7 @@ def _why_none(estimate: float, method: Notes) -> Note:
 
 def _row_without_estimate(
     about: Mapping[str, Any], reason: Note, statistic: str = "variance_conversation", k: Any = pd.NA
-) -> dict[str, Any]:
+) -> Cells:
     row = Row(**about, term=statistic, level="", k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()

@@ -1,8 +1,6 @@
 """discrimination.csv: how far raters tell the arms apart, with EmoHarbor's figures (arXiv:2601.01530, appendix E)."""
 
-from collections.abc import Iterator
 from itertools import combinations, groupby
-from typing import Any
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export
@@ -14,9 +12,9 @@ from studies.analysis.measures.ranks import concordance, concordance_interval
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import POOLED
 from studies.analysis.raters import read_group
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 TEST, CORRECTION = Notes(Note("wilcoxon_by_user")), Notes(Note("holm_over_pairs"))
 LEVEL = 0.05
@@ -82,9 +80,9 @@ METHODS = {
 }
 
 
-def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def discrimination(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (kind of raters, its rows): all judges of a strategy together and, where there are several, each alone."""
-    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.labels["raters"]):
         yield raters, [_row(item, bootstrap, judges_of(raters)) for item in items]
         ratings = export.ratings[export.ratings["group"] == raters]
         judges = sorted(set(ratings["rater"].astype(str))) if judges_of(raters) else []
@@ -98,10 +96,10 @@ def judges_of(raters: str) -> str:
     return POOLED if raters.startswith("judge") else ""
 
 
-def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> dict[str, Any]:
+def _row(item: Compared, bootstrap: Bootstrap, judge: str) -> Cells:
     complete = item.complete().scores
     users, left_out = len(complete), len(item.scores) - len(complete)
-    row = Row(**item.of, judge=judge, strategy=read_group(item.of["raters"]).strategy)
+    row = Row(**item.labels, judge=judge, strategy=read_group(item.labels["raters"]).strategy)
     row.values |= {"users": users, "models": len(item.arms), "test": TEST, "correction": CORRECTION}
     if users:
         _add_variances(row, complete, bootstrap)
@@ -154,8 +152,8 @@ def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
 
 def _add_ranks(row: Row, scores: Array) -> None:
     with row.leave_out_if_undefined(*RANKED):
-        found = concordance(scores)
-        row.values |= {"kendall_w": found.w, "friedman_p": found.p}
+        agreement = concordance(scores)
+        row.values |= {"kendall_w": agreement.w, "friedman_p": agreement.p}
         row.compute_all(RANKED[2:], lambda: concordance_interval(scores))
 
 

@@ -1,18 +1,15 @@
 """emotion.csv: how the seekers felt before and after, by their own account, as a Thinker supposed it, or as the file of
 an import says it."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import FEELINGS, TOLD, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Row
 from studies.analysis.tables.arms import add_mean
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
 
 COLUMNS = [
@@ -38,15 +35,15 @@ STATISTICS = BEFORE, AFTER, CHANGE = "before", "after", "change"
 EARLY = "early"  # 1 where a reply follows the last emotion of an import, else 0
 
 
-def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def emotion(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows). Conversations of which only one of before and after is known are left out."""
     felt = pd.concat([_self_reports(export), _states(export), _imports(export)])
     felt = felt.assign(change=felt[AFTER] - felt[BEFORE])
     for arm, of_arm in felt[felt["arm"] != ""].groupby("arm"):
         rows = []
         for key, group in of_arm.groupby(OF):
-            of = dict(zip(OF, map(str, key), strict=True))
-            rows += [_row(of | {"statistic": statistic}, group, bootstrap) for statistic in STATISTICS]
+            labels = dict(zip(OF, map(str, key), strict=True))
+            rows += [_row(labels | {"statistic": statistic}, group, bootstrap) for statistic in STATISTICS]
         yield str(arm), rows
 
 
@@ -54,11 +51,11 @@ def _self_reports(export: Export) -> pd.DataFrame:
     """Return what people said of themselves: one row per conversation × measure with a known value."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     about = chats[["arm", "condition", "seekers", "cluster"]]
-    found = [
+    tables = [
         about.assign(source="", measure=feeling, before=chats[f"{feeling}_before"], after=chats[f"{feeling}_after"])
         for feeling in FEELINGS
     ]
-    return pd.concat(found).dropna(subset=[BEFORE, AFTER], how="all")
+    return pd.concat(tables).dropna(subset=[BEFORE, AFTER], how="all")
 
 
 def _states(export: Export) -> pd.DataFrame:
@@ -73,9 +70,9 @@ def _imports(export: Export) -> pd.DataFrame:
     """Return one row per import with a known value, unless people said what they felt in it."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     chats = chats[chats[TOLD].isna().all(axis=1)]
-    said = export.emotions
-    first, last = said[said["is_first"]], said[said["is_last"] & ~said["is_first"]]
-    found = pd.DataFrame(
+    messages = export.emotions
+    first, last = messages[messages["is_first"]], messages[messages["is_last"] & ~messages["is_first"]]
+    scores = pd.DataFrame(
         {
             BEFORE: first.groupby("conversation")["score"].mean(),
             AFTER: last.groupby("conversation")["score"].mean(),
@@ -83,7 +80,7 @@ def _imports(export: Export) -> pd.DataFrame:
         }
     )
     about = chats[["arm", "condition", "seekers", "cluster"]].assign(source=_whose(chats), measure=IMPORTED)
-    return about.join(found, how="inner")
+    return about.join(scores, how="inner")
 
 
 def _whose(chats: pd.DataFrame) -> pd.Series:
@@ -91,14 +88,14 @@ def _whose(chats: pd.DataFrame) -> pd.Series:
     return source.where(chats["participant"] == "", OF_PARTICIPANTS)
 
 
-def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _row(labels: Cells, felt: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     both = felt.dropna(subset=[BEFORE, AFTER])
-    row = Row(**of)
-    values, clusters = both[of["statistic"]].to_numpy(float), both["cluster"].to_numpy(str)
+    row = Row(**labels)
+    values, clusters = both[labels["statistic"]].to_numpy(float), both["cluster"].to_numpy(str)
     add_mean(row, values, clusters, bootstrap, alike="values_alike", nothing="before_or_after_unknown")
     if 0 < len(both) < len(felt):
         row.add_notes(Note("before_or_after_unknown_of", count=len(felt) - len(both)))
-    if of["statistic"] != BEFORE and (early := int(both[EARLY].sum())):
+    if labels["statistic"] != BEFORE and (early := int(both[EARLY].sum())):
         row.add_notes(Note("early_emotion", count=early))
     return row.cells()
 

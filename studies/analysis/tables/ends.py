@@ -22,9 +22,9 @@ def is_end(ways: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
     return np.isin(ends, [ENDS.index(way) for way in ways])
 
 
-def leaving(found: Array) -> Array:
+def leaving(counts: Array) -> Array:
     """Return the counts of the ends in LEAVING, so that all others are censored."""
-    return found[..., : 1 + len(LEAVING), :]
+    return counts[..., : 1 + len(LEAVING), :]
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class Group:
         return int((self.turns >= turn).sum())
 
     def count_followed(self, turn: int, counting: Sequence[str]) -> int:
-        """Return the number of clusters of which something is known at that turn.
+        """Return the number of clusters with a conversation that was not censored before that turn.
 
-        Not all of their conversations were censored before. `counting`: the ends that are none of that.
+        `counting`: the ends that do not censor.
         """
-        known = (self.turns >= turn) | is_end(counting, self.ends)
-        return len(np.unique(self.clusters[known]))
+        is_followed = (self.turns >= turn) | is_end(counting, self.ends)
+        return len(np.unique(self.clusters[is_followed]))
 
     def last_known_turn(self) -> float:
-        """Return the last turn of which the curve of leaving tells: infinite where all have left before."""
+        """Return the last turn at which the curve of leaving is known: infinite where all have left before."""
         at_end = incidence.still_open(leaving(self.counts.sum(axis=0)))[-1]
         return np.inf if at_end == 0 else float(self.turns.max())

@@ -5,7 +5,6 @@ Everyone whom the files name is counted, those too who are left out of the resul
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -16,8 +15,8 @@ from studies.analysis.measures.proportions import METHOD as WILSON
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note, Notes
 from studies.analysis.reading import read_table
-from studies.analysis.rows import Row
-from studies.analysis.tables.table import Table
+from studies.analysis.rows import Cells, Row
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = ["track", "stage", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
@@ -63,7 +62,7 @@ NO_REASON = "no reason given"
 Stage = tuple[str, pd.Series]  # with whom it is true of
 
 
-def flow(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def flow(export: Export, _bootstrap: Bootstrap) -> Parts:
     """Yield (track, its rows), people first, then their conversations, then conversations without a person."""
     people, conversations = _people(export), _conversations(export)
     conversations["track"] = _tracks(conversations, people)
@@ -89,10 +88,10 @@ def _people(export: Export) -> pd.DataFrame:
 
 
 def _conversations(export: Export) -> pd.DataFrame:
-    found = _read(export, "conversations.csv", OF_CONVERSATIONS)
-    found = found[found["setup"] == ""]
-    begun = pd.to_numeric(found["turns"], errors="coerce") > 0
-    return found.assign(begun=begun, regular=begun & found["end_reason"].isin(REGULAR))
+    table = _read(export, "conversations.csv", OF_CONVERSATIONS)
+    table = table[table["setup"] == ""]
+    begun = pd.to_numeric(table["turns"], errors="coerce") > 0
+    return table.assign(begun=begun, regular=begun & table["end_reason"].isin(REGULAR))
 
 
 def _tracks(conversations: pd.DataFrame, people: pd.DataFrame) -> pd.Series:
@@ -110,7 +109,7 @@ def _in_order(*columns: pd.Series) -> list[str]:
 
 def _of_people(
     track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, Note]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Cells]:
     if people.empty:
         return
     arrived = int(people["arrived"].sum())
@@ -173,7 +172,7 @@ def _planned_chats(people: pd.DataFrame) -> pd.Series:
     return people["order"].map(lambda order: len(order.split(">")) if order else 0).astype(int)
 
 
-def _reasons(track: str, reasons: pd.Series) -> Iterator[dict[str, Any]]:
+def _reasons(track: str, reasons: pd.Series) -> Iterator[Cells]:
     for reason, count in reasons.replace("", NO_REASON).value_counts().sort_index().items():
         yield _count(track, "excluded", int(count), len(reasons), f"reason: {reason}")
 
@@ -183,7 +182,7 @@ def _reasons(track: str, reasons: pd.Series) -> Iterator[dict[str, Any]]:
 
 def _of_conversations(
     track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, Note]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Cells]:
     planned = int(_planned_chats(people).sum())
     if planned:
         yield _count(track, "conversations_planned", planned, planned)
@@ -202,11 +201,11 @@ def _of_conversations(
 
 def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
     ends = begun["end_reason"]
-    told = {end: int((ends == end).sum()) for end in ENDS}
+    counts = {end: int((ends == end).sum()) for end in ENDS}
     return {
         "begun": len(begun),
         "finished": int(begun["regular"].sum()),
-        **{end: count for end, count in told.items() if count or end in ALWAYS},
+        **{end: count for end, count in counts.items() if count or end in ALWAYS},
         "open": int((ends == "").sum()),
         "left_out": int((begun["valid"] == "false").sum()),
         "analysed": int(begun["conversation"].isin(export.conversations.index).sum()),
@@ -216,23 +215,23 @@ def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
 # Rows
 
 
-def _gap(track: str, stage: str, statistic: str, reason: Note) -> dict[str, Any]:
+def _gap(track: str, stage: str, statistic: str, reason: Note) -> Cells:
     row = Row(track=track, stage=stage, statistic=statistic, n=0, clusters=0, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()
 
 
-def _count(track: str, stage: str, count: int, of: int, statistic: str = "count") -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=of, clusters=of)
+def _count(track: str, stage: str, count: int, total: int, statistic: str = "count") -> Cells:
+    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=total, clusters=total)
     row.add_methods(Note("count"))
     row.leave_out("low", "high", because=Note("is_count"))
     return row.cells()
 
 
-def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic="share", n=of, clusters=clusters, method=WILSON)
-    if of:
-        add_wilson(row, count / of)
+def _share(track: str, stage: str, count: int, total: int, clusters: int) -> Cells:
+    row = Row(track=track, stage=stage, statistic="share", n=total, clusters=clusters, method=WILSON)
+    if total:
+        add_wilson(row, count / total)
     else:
         row.leave_out("estimate", "low", "high", because=Note("share_of_nothing"))
     return row.cells()

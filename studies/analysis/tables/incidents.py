@@ -41,11 +41,11 @@ def _unanswered_conversations(export: Export) -> frozenset[str]:
     if not path.is_file():
         return frozenset()
     turns = read_table(path, ("conversation", "turn", "role"), ()).astype(str)
-    said, replied = (
+    messages, replied = (
         set(turns.loc[turns["role"] == role, ["conversation", "turn"]].itertuples(index=False, name=None))
         for role in ("seeker", "supporter")
     )
-    return frozenset(conversation for conversation, _turn in said - replied)
+    return frozenset(conversation for conversation, _turn in messages - replied)
 
 
 def _failed_conversations(export: Export) -> frozenset[str]:

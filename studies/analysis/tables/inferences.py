@@ -7,7 +7,7 @@ from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row
 
 
-def method_of_draws(_found: Inference, interval: Interval) -> Note:
+def method_of_draws(_inference: Inference, interval: Interval) -> Note:
     return Note("cluster_bootstrap", interval=interval.method)
 
 
@@ -16,7 +16,7 @@ def add_inference(
     infer: Callable[[], Inference],
     method: Callable[[Inference, Interval], Note] = method_of_draws,
     *,
-    interval_of: Callable[[Inference], Interval] = lambda found: found.interval(),
+    interval_of: Callable[[Inference], Interval] = lambda inference: inference.interval(),
     name: str = "",
     p: bool = False,
     of: str | Note = INTERVAL,
@@ -28,9 +28,9 @@ def add_inference(
     """
     bounds = [f"{name}_{end}".lstrip("_") for end in ("low", "high")]
     with row.leave_out_if_undefined(*bounds, *(["p"] if p else [])):
-        found = infer()
-        interval = interval_of(found)
+        inference = infer()
+        interval = interval_of(inference)
         row.values |= dict(zip(bounds, (interval.low, interval.high), strict=True))
-        row.values |= {"p": found.p_value()} if p else {}
-        row.add_methods(method(found, interval))
-        row.add_notes(*found.notes(of, lacking=lacking))
+        row.values |= {"p": inference.p_value()} if p else {}
+        row.add_methods(method(inference, interval))
+        row.add_notes(*inference.notes(of, lacking=lacking))

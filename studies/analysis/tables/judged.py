@@ -11,7 +11,7 @@ from studies.analysis.bootstrap import Inference, Interval, number_names, refuse
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.jackknife import Jackknifed, method_of_r
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Labels, Row
 from studies.analysis.tables.inferences import add_inference, method_of_draws
 from studies.analysis.tables.scores import mean_of_items
 
@@ -45,7 +45,7 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([single, mean_of_items(single[items > 1], items[items > 1])], ignore_index=True)
 
 
-def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:
+def key_columns(names: Iterable[str], key: Any) -> Labels:
     """Return the key of a group as the first columns of a row."""
     return dict(zip(names, map(str, key), strict=True))
 
@@ -57,13 +57,13 @@ def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp
 def add_resampled(row: Row, infer: Callable[[], Inference], to_scale: Callable[[float], float] = float) -> None:
     """Add `low` and `high`, brought to the scale of the estimate, or the reason why there are none."""
 
-    def interval_of(found: Inference) -> Interval:
-        interval = found.interval()
+    def interval_of(inference: Inference) -> Interval:
+        interval = inference.interval()
         low, high = to_scale(interval.low), to_scale(interval.high)
         refuse_alike(low, high)
         return Interval(low, high, interval.method)
 
-    def method_of(found: Inference, interval: Interval) -> Note:
-        return (method_of_r if isinstance(found, Jackknifed) else method_of_draws)(found, interval)
+    def method_of(inference: Inference, interval: Interval) -> Note:
+        return (method_of_r if isinstance(inference, Jackknifed) else method_of_draws)(inference, interval)
 
     add_inference(row, infer, method_of, interval_of=interval_of, lacking="resamples_undefined")

@@ -1,7 +1,6 @@
 """The rise of a judge's scores with the length of the replies, within an arm."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -10,40 +9,40 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns
 from studies.analysis.tables.scores import FINAL
 
 LENGTH, SLOPE = "length", "slope_per_sd"
 
 
-def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield the rows on how scores rise with length; conversations without an arm are left out."""
     arms = export.chats["arm"]
     final = plain[plain["moment"].isin(FINAL) & plain["conversation"].isin(arms.index[arms != ""])]
     for key, rows in final.groupby(OF):
-        of = key_columns(OF, key) | {"variant": LENGTH, "statistic": SLOPE}
+        labels = key_columns(OF, key) | {"variant": LENGTH, "statistic": SLOPE}
         if export.replies is not None:
-            yield _length(of, rows, export, bootstrap)
-        elif of["item"] == ALL:
-            row = Row(**of, n=0, clusters=0)
+            yield _length(labels, rows, export, bootstrap)
+        elif labels["item"] == ALL:
+            row = Row(**labels, n=0, clusters=0)
             row.leave_out("estimate", "low", "high", because=Note("no_turns_file"))
             yield row.cells()
 
 
-def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+def _length(labels: Labels, rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Cells:
     assert export.replies is not None  # noqa: S101 - asked before
     replies = export.replies
     mean = replies.groupby("conversation")["characters"].mean()
     language = replies.drop_duplicates("conversation").set_index("conversation")["language"]
-    known = rows[rows["conversation"].isin(mean.index)]
-    about = export.chats.loc[known["conversation"]]
-    x, y = mean.loc[known["conversation"]].to_numpy(float), known["score"].to_numpy(float)
-    groups = number_names(about["arm"].to_numpy(str) + "\0" + language.loc[known["conversation"]].to_numpy(str))
+    measured = rows[rows["conversation"].isin(mean.index)]
+    about = export.chats.loc[measured["conversation"]]
+    x, y = mean.loc[measured["conversation"]].to_numpy(float), measured["score"].to_numpy(float)
+    groups = number_names(about["arm"].to_numpy(str) + "\0" + language.loc[measured["conversation"]].to_numpy(str))
     clusters = number_names(about["cluster"])
-    row = Row(**of, n=len(known), clusters=len(set(clusters)))
+    row = Row(**labels, n=len(measured), clusters=len(set(clusters)))
     with row.leave_out_if_undefined("estimate", "low", "high"):
-        if not len(known):
+        if not len(measured):
             raise Undefined("conversations_not_in_turns")
         x = (x - x.mean()) / (_spread(x, groups) or 1.0)
         sums = sum_by_cluster(_by_group(x, y - y.mean(), groups), clusters)

@@ -24,10 +24,10 @@ from studies.analysis.measures.carry_over import Effect, Fit, Model, fit
 from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reading import numbers, read_table, refuse
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.whom import scores_by_cluster
 
 OF = ["raters", "instrument", "moment", "item"]
@@ -79,7 +79,7 @@ FEWEST_USERS = 8  # of means of normal scores, BCa intervals of four hold 81 % i
 _WHOLE = re.compile(r"([1-9]\d*(\.0*)?)?")
 
 
-def order(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def order(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (kind of raters, its rows); nothing where conversations.csv tells no positions."""
     scores = own_scores(export)
     for raters, of_raters in scores.groupby("raters"):
@@ -94,8 +94,8 @@ def order(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
 def read_positions(path: Path) -> pd.DataFrame:
     """Return `participant`, `position` and `previous`, indexed by conversation.
 
-    `position` is a float, nan where the file says none. `previous` is the arm of the participant's conversation before:
-    empty for the first, None where the file has it not.
+    `position` is a float, nan where the file has none. `previous` is the arm of the participant's conversation before:
+    empty for the first, None where the file does not have it.
     """
     table = read_table(path, ("conversation",), ("participant", "arm", "position"))
     # A table that had gaps in this column was often saved with 5.0 for 5.
@@ -105,8 +105,8 @@ def read_positions(path: Path) -> pd.DataFrame:
     arms = dict(zip(places, texts["arm"], strict=True))
     previous = ["" if place == FIRST else arms.get((person, place - 1)) for person, place in places]
     positions = [place for _person, place in places]
-    found = texts.assign(position=positions, previous=pd.Series(previous, dtype=object))
-    return found.set_index("conversation")[["participant", "position", "previous"]]
+    table = texts.assign(position=positions, previous=pd.Series(previous, dtype=object))
+    return table.set_index("conversation")[["participant", "position", "previous"]]
 
 
 def own_scores(export: Export) -> pd.DataFrame:
@@ -130,16 +130,16 @@ def _of_own_conversations(export: Export) -> pd.DataFrame:
     return ratings[(ratings["rater_kind"] == "seeker") | (ratings["rater"].astype(str) == participants)]
 
 
-def _rows(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _rows(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[Cells]:
     for position, group in scores.groupby("position"):
-        yield _mean(of | {"statistic": "position_mean", "arm": "", "position": int(position)}, group, bootstrap)
+        yield _mean(labels | {"statistic": "position_mean", "arm": "", "position": int(position)}, group, bootstrap)
     for arm, group in scores[scores["position"] == FIRST].groupby("arm"):
         about = {"statistic": "first_position_mean", "arm": str(arm), "position": FIRST}
-        yield _mean(of | about, group, bootstrap)
-    yield from _of_model(of, scores)
+        yield _mean(labels | about, group, bootstrap)
+    yield from _of_model(labels, scores)
 
 
-def _mean(about: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _mean(about: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     values = scores["score"].to_numpy(float)
     clusters = number_names(scores["participant"])
     users = int(clusters.max()) + 1
@@ -166,8 +166,8 @@ class Design:
     unknown: Note | None
 
     def position(self) -> Array:
-        chosen: Array = np.eye(self.model.fixed.shape[1])[len(self.met)]
-        return chosen
+        contrast: Array = np.eye(self.model.fixed.shape[1])[len(self.met)]
+        return contrast
 
     def previous(self) -> Array:
         """Return a row for each arm of `before`: what of the fixed part is its effect."""
@@ -218,37 +218,37 @@ def _of_full_rank(columns: Array) -> bool:
     return bool(np.linalg.matrix_rank(columns) == columns.shape[1])
 
 
-def _of_model(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    known = scores[scores["previous"].notna()]
-    users = int(known["participant"].nunique())
-    about: dict[str, Any] = of | {"n": len(known), "clusters": users, "arm": "", "position": np.nan}
-    for row in _model_rows(about, known):
-        if len(known) < len(scores):
-            row.add_notes(Note("previous_unknown", count=len(scores) - len(known)))
+def _of_model(labels: Labels, scores: pd.DataFrame) -> Iterator[Cells]:
+    with_previous = scores[scores["previous"].notna()]
+    users = int(with_previous["participant"].nunique())
+    about: Cells = labels | {"n": len(with_previous), "clusters": users, "arm": "", "position": np.nan}
+    for row in _model_rows(about, with_previous):
+        if len(with_previous) < len(scores):
+            row.add_notes(Note("previous_unknown", count=len(scores) - len(with_previous)))
         yield row.cells()
 
 
-def _model_rows(about: dict[str, Any], known: pd.DataFrame) -> Iterator[Row]:
+def _model_rows(about: Cells, scores: pd.DataFrame) -> Iterator[Row]:
     try:
-        designed = design(known)
-        found, plain = fit(designed.model), fit(designed.without_previous().model)
+        designed = design(scores)
+        full, plain = fit(designed.model), fit(designed.without_previous().model)
     except Undefined as reason:
         slope = Row(**about, statistic="position_slope")
         slope.leave_out("estimate", "low", "high", "p", because=reason.note)
         yield from [slope, _row_without_test(about, reason.note)]
         return
-    yield _slope(about, designed, found)
+    yield _slope(about, designed, full)
     yield from _differences(about, "arm_difference", designed.without_previous(), plain)
     if designed.unknown:
         yield _row_without_test(about, designed.unknown)
         return
-    yield _test(about, designed, found)
-    yield from _differences(about, "arm_difference_adjusted", designed, found)
-    yield from _after(about, designed, found)
+    yield _test(about, designed, full)
+    yield from _differences(about, "arm_difference_adjusted", designed, full)
+    yield from _after(about, designed, full)
 
 
-def _slope(about: dict[str, Any], designed: Design, found: Fit) -> Row:
-    row, effect = Row(**about, statistic="position_slope"), found.effect(designed.position())
+def _slope(about: Cells, designed: Design, fitted: Fit) -> Row:
+    row, effect = Row(**about, statistic="position_slope"), fitted.effect(designed.position())
     _add(row, effect)
     row.values["p"] = effect.p
     if designed.unknown:
@@ -256,37 +256,37 @@ def _slope(about: dict[str, Any], designed: Design, found: Fit) -> Row:
     return row
 
 
-def _without_bounds(about: dict[str, Any]) -> Row:
+def _without_bounds(about: Cells) -> Row:
     """Return the row of the test of the previous arm."""
     row = Row(**about, statistic="carry_over_f")
     row.leave_out("low", "high", because=Note("is_f"))
     return row
 
 
-def _row_without_test(about: dict[str, Any], reason: Note) -> Row:
+def _row_without_test(about: Cells, reason: Note) -> Row:
     row = _without_bounds(about)
     row.leave_out("estimate", "p", because=reason)
     return row
 
 
-def _test(about: dict[str, Any], designed: Design, found: Fit) -> Row:
-    row, test = _without_bounds(about), found.test(designed.previous()[:-1])
+def _test(about: Cells, designed: Design, fitted: Fit) -> Row:
+    row, test = _without_bounds(about), fitted.test(designed.previous()[:-1])
     row.values |= {"estimate": test.f, "p": test.p}
     row.add_methods(Note("wald_f_reml", numerator=test.numerator, df=test.df))
     return row
 
 
-def _differences(about: dict[str, Any], statistic: str, designed: Design, found: Fit) -> Iterator[Row]:
+def _differences(about: Cells, statistic: str, designed: Design, fitted: Fit) -> Iterator[Row]:
     for arm, condition, contrast in designed.differences():
         row = Row(**(about | {"arm": arm, "condition": condition}), statistic=statistic)
-        _add(row, found.effect(contrast))
+        _add(row, fitted.effect(contrast))
         yield row
 
 
-def _after(about: dict[str, Any], designed: Design, found: Fit) -> Iterator[Row]:
+def _after(about: Cells, designed: Design, fitted: Fit) -> Iterator[Row]:
     for arm, contrast in zip(designed.before, designed.previous(), strict=True):
         row = Row(**(about | {"arm": arm}), statistic="carry_over")
-        _add(row, found.effect(contrast))
+        _add(row, fitted.effect(contrast))
         yield row
 
 
@@ -295,7 +295,7 @@ def _add(row: Row, effect: Effect) -> None:
     row.add_methods(Note("reml"), Note("t_interval"))
 
 
-def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+def _family(row: Cells) -> tuple[Any, ...]:
     """Return the family of a row's test: the items of each statistic; the mean over all items is by itself."""
     return row["moment"], row["statistic"], row["item"] == ALL_ITEMS
 

@@ -1,7 +1,6 @@
 """The judges' verdicts on pairs that they saw in both orders."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -11,37 +10,39 @@ from studies.analysis.bootstrap import Bootstrap, number_names
 from studies.analysis.frames import Export, read_pairs
 from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.judged import key_columns
 
 ORDER_SWAP, CONSISTENT, FIRST_BIAS = "order_swap", "share_consistent", "first_bias"
 
 
-def orders(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def orders(export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     path = export.folder / "pairs.csv"
     if not path.is_file():
         return
     table = read_pairs(path)
     judged = table[(table["rater_kind"] == "judge") & (table["shown_first"] != "")]
     if "conversations.csv" in export.rows:
-        kept = export.chats.index
-        judged = judged[judged["conversation_a"].isin(kept) & judged["conversation_b"].isin(kept)]
-    for (judge, instrument, question), rows in judged.groupby(["rater", "instrument", "question"]):
-        of = {"judge": str(judge), "strategy": "", "instrument": str(instrument), "item": str(question), "moment": ""}
-        told = {"role": role} if (role := max(rows["role"])) else {}
-        yield from _order(of | {"variant": ORDER_SWAP} | told, rows, export, bootstrap)
+        chats = export.chats.index
+        judged = judged[judged["conversation_a"].isin(chats) & judged["conversation_b"].isin(chats)]
+    for key, rows in judged.groupby(["rater", "instrument", "question"]):
+        labels = key_columns(["judge", "instrument", "item"], key) | {"strategy": "", "moment": ""}
+        roles = {"role": role} if (role := max(rows["role"])) else {}
+        yield from _order(labels | {"variant": ORDER_SWAP} | roles, rows, export, bootstrap)
 
 
-def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    told = rows.drop_duplicates(["pair", "shown_first"]).pivot(index="pair", columns="shown_first", values="verdict")
-    both = told.reindex(columns=["a", "b"]).dropna()
+def _order(labels: Labels, rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
+    first = rows.drop_duplicates(["pair", "shown_first"])
+    verdicts = first.pivot(index="pair", columns="shown_first", values="verdict")
+    both = verdicts.reindex(columns=["a", "b"]).dropna()
     sides = rows.drop_duplicates("pair").set_index("pair").loc[both.index]
     clusters = clusters_of_pairs(sides, export)
     same = (both["a"] == both["b"]).to_numpy(float)
     for_first = sum((both[side] == side).astype(float) - (both[side] == _other(side)).astype(float) for side in "ab")
     for statistic, values in ((CONSISTENT, same), (FIRST_BIAS, np.asarray(for_first, float) / 2)):
-        row = Row(**of, statistic=statistic, n=len(both), clusters=len(set(clusters)))
-        if alone := len(told) - len(both):
+        row = Row(**labels, statistic=statistic, n=len(both), clusters=len(set(clusters)))
+        if alone := len(verdicts) - len(both):
             row.add_notes(Note("pairs_in_one_order", count=alone))
         if not len(both):
             row.leave_out("estimate", "low", "high", "share_changed", because=Note("no_pair_in_both_orders"))
@@ -63,6 +64,6 @@ def _other(side: str) -> str:
 
 def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:
     """Return the first in the alphabet of two different clusters, so that it does not matter which side is called a."""
-    known = export.chats["cluster"]
-    names = [sides[f"conversation_{side}"].map(lambda code: known.get(code, f"conversation {code}")) for side in "ab"]
+    chats = export.chats["cluster"]
+    names = [sides[f"conversation_{side}"].map(lambda code: chats.get(code, f"conversation {code}")) for side in "ab"]
     return number_names(names[0].where(names[0] <= names[1], names[1]))

@@ -1,8 +1,5 @@
 """pairwise.csv: how often each contestant was preferred to each other and to all others, and one scale for all."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest  # noqa: TID253
@@ -14,10 +11,10 @@ from studies.analysis.measures.bradley_terry import has_strengths, is_connected,
 from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.pooling import POOLED
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Labels, Row, Undefined
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.roles import METHOD, ROLE
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.verdicts import LOSS, TIE, WIN, Group, read_verdicts
 
 SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
@@ -56,26 +53,24 @@ METHODS = {
     ROLE: METHOD,
 }
 
-Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
-
-def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
+def pairwise(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (question and raters, its rows); shares are those of `contestant_a`.
 
     After the contests of two come the contestants against all others, with their strengths.
     """
     verdicts = read_verdicts(export)
-    for of, group in verdicts.groups() if verdicts else ():
-        rows = [_contest(of | names, contest, bootstrap).cells() for names, contest in group.contests()]
-        rows += [row.cells() for row in _scale(of, group, bootstrap)]
-        yield f"{of['question']} {of['raters']}", adjust(rows, lambda row: row["contestant_b"] == POOLED)
+    for labels, group in verdicts.groups() if verdicts else ():
+        rows = [_contest(labels | names, contest, bootstrap).cells() for names, contest in group.contests()]
+        rows += [row.cells() for row in _scale(labels, group, bootstrap)]
+        yield f"{labels['question']} {labels['raters']}", adjust(rows, lambda row: row["contestant_b"] == POOLED)
 
 
-def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> Row:
-    row = Row(**of, **contest.counts())
-    given = contest.rows["verdict"].to_numpy()
-    row.values |= {share: float((given == sign).mean()) for share, sign in SHARES.items()}
-    _add_interval(row, contest, given == WIN, bootstrap)
+def _contest(labels: Labels, contest: Group, bootstrap: Bootstrap) -> Row:
+    row = Row(**labels, **contest.counts())
+    verdicts = contest.rows["verdict"].to_numpy()
+    row.values |= {share: float((verdicts == sign).mean()) for share, sign in SHARES.items()}
+    _add_interval(row, contest, verdicts == WIN, bootstrap)
     row.compute("p", lambda: _sign_test(contest))
     row.values["p_holm"] = np.nan
     _add_first(row, contest)
@@ -97,8 +92,8 @@ def _add_interval(row: Row, contest: Group, won: NDArray[np.bool_], bootstrap: B
         row.add_notes(Note("all_verdicts_alike").on("win"))
     else:
         sums = contest.resample_sums(np.column_stack([np.ones(len(won)), won]), bootstrap)
-        drawn = sums[sums[:, 0] > 0]
-        low, high = np.quantile(drawn[:, 1] / drawn[:, 0], TAILS)
+        draws = sums[sums[:, 0] > 0]
+        low, high = np.quantile(draws[:, 1] / draws[:, 0], TAILS)
     row.values |= {"win_low": float(low), "win_high": float(high)}
     _warn(row, contest)
 
@@ -130,21 +125,21 @@ def _add_first(row: Row, contest: Group) -> None:
         row.leave_out("first_share", because=Note("place_unknown"))
 
 
-def _scale(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[Row]:
+def _scale(labels: Labels, group: Group, bootstrap: Bootstrap) -> list[Row]:
     """Return the row of each contestant against all others."""
     names = sorted({*group.rows["contestant_a"], *group.rows["contestant_b"]})
     wins = _wins(group, names)
     table = wins.sum(axis=0).reshape(1, len(names), len(names))
     rows = [
-        _contest(of | {"contestant_a": name, "contestant_b": POOLED}, _against_all(name, group), bootstrap)
+        _contest(labels | {"contestant_a": name, "contestant_b": POOLED}, _against_all(name, group), bootstrap)
         for name in names
     ]
     if reason := _no_strengths(table):
         for row in rows:
             row.leave_out(*STRENGTH, because=reason)
         return rows
-    found = log_strengths(table)[0]
-    for row, strength in zip(rows, found, strict=True):
+    strengths = log_strengths(table)[0]
+    for row, strength in zip(rows, strengths, strict=True):
         row.values["strength"] = float(strength)
     _add_strength_intervals(rows, group, wins, bootstrap)
     return rows
@@ -183,16 +178,16 @@ def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstra
         for row in rows:
             row.leave_out(*STRENGTH[1:], because=Note("one_rater_and_cluster"))
         return
-    drawn = log_strengths(group.resample_sums(wins, bootstrap).reshape(-1, len(rows), len(rows)))
-    fitted = drawn[np.isfinite(drawn).all(axis=1)]
-    missing = len(drawn) - len(fitted)
+    draws = log_strengths(group.resample_sums(wins, bootstrap).reshape(-1, len(rows), len(rows)))
+    fitted = draws[np.isfinite(draws).all(axis=1)]
+    missing = len(draws) - len(fitted)
     for place, row in enumerate(rows):
-        if missing > TAILS[0] * len(drawn):
-            row.leave_out(*STRENGTH[1:], because=Note("resamples_without_strengths", count=missing, all=len(drawn)))
+        if missing > TAILS[0] * len(draws):
+            row.leave_out(*STRENGTH[1:], because=Note("resamples_without_strengths", count=missing, all=len(draws)))
             continue
         row.values |= dict(zip(STRENGTH[1:], map(float, np.quantile(fitted[:, place], TAILS)), strict=True))
         if missing:
-            row.add_notes(Note("resamples_left_out", count=missing, all=len(drawn)).on("strength"))
+            row.add_notes(Note("resamples_left_out", count=missing, all=len(draws)).on("strength"))
 
 
 TABLE = Table(

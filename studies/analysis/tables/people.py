@@ -4,7 +4,6 @@ Numbers of people below five are not told.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -13,7 +12,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.pooling import POOLED
 from studies.analysis.reading import numbers, read_table
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables import seeker_profiles
 from studies.analysis.tables.person_answers import (
     FEWEST,
@@ -22,7 +21,7 @@ from studies.analysis.tables.person_answers import (
     hidden_levels,
     people_in_results,
 )
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note", "language"]
 METHODS = {
@@ -41,7 +40,7 @@ CHOICES = (("profile", "age_band"), ("profile", "gender"))
 LANGUAGE = "language"
 
 
-def people(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def people(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (track, its rows): age, gender, language, and the scales that are about the person; then who the seekers
     were.
 
@@ -51,12 +50,12 @@ def people(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
     ages, choices, scales = _ages(export), _choices(export), scales_about_people(export)
     for track, of_track in listed.groupby("track"):
         who = set(of_track["participant"])
-        of = {"track": str(track), "language": POOLED}
+        labels = {"track": str(track), "language": POOLED}
         rows = [
-            *_numeric(of, ages[ages["participant"].isin(who)]),
-            *_count_choices(of, choices[choices["participant"].isin(who)]),
-            *_levels(of | {"instrument": "", "item": LANGUAGE}, of_track["language"]),
-            *_numeric(of, scales[scales["participant"].isin(who)]),
+            *_numeric(labels, ages[ages["participant"].isin(who)]),
+            *_count_choices(labels, choices[choices["participant"].isin(who)]),
+            *_levels(labels | {"instrument": "", "item": LANGUAGE}, of_track["language"]),
+            *_numeric(labels, scales[scales["participant"].isin(who)]),
         ]
         yield str(track), rows
     yield from seeker_profiles.seeker_profiles(export, bootstrap)
@@ -70,8 +69,8 @@ def _ages(export: Export) -> pd.DataFrame:
 
 def _choices(export: Export) -> pd.DataFrame:
     answers = answers_about_people(export)
-    asked = [pair in CHOICES for pair in zip(answers["instrument"], answers["item"], strict=True)]
-    return answers[pd.Series(asked, index=answers.index, dtype=bool)]
+    is_choice = [pair in CHOICES for pair in zip(answers["instrument"], answers["item"], strict=True)]
+    return answers[pd.Series(is_choice, index=answers.index, dtype=bool)]
 
 
 def scales_about_people(export: Export) -> pd.DataFrame:
@@ -85,12 +84,12 @@ def scales_about_people(export: Export) -> pd.DataFrame:
     return scores[scores["conversation"] == ""].drop_duplicates(["participant", "instrument", "item"], keep="last")
 
 
-def _numeric(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for (instrument, item), given in answers.groupby(["instrument", "item"], sort=False):
-        values = given["value"].dropna().to_numpy(float)
+def _numeric(labels: Labels, answers: pd.DataFrame) -> Iterator[Cells]:
+    for (instrument, item), answers_to_item in answers.groupby(["instrument", "item"], sort=False):
+        values = answers_to_item["value"].dropna().to_numpy(float)
         if not len(values):
             continue
-        row = Row(**of, instrument=instrument, item=item, level="", n=len(values), count=pd.NA)
+        row = Row(**labels, instrument=instrument, item=item, level="", n=len(values), count=pd.NA)
         if len(values) < FEWEST:
             row.leave_out("mean", "sd", because=SMALL)
         else:
@@ -98,18 +97,18 @@ def _numeric(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, An
         yield row.cells()
 
 
-def _count_choices(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _count_choices(labels: Labels, answers: pd.DataFrame) -> Iterator[Cells]:
     for instrument, item in CHOICES:
-        given = answers.loc[(answers["instrument"] == instrument) & (answers["item"] == item), "text"]
-        yield from _levels(of | {"instrument": instrument, "item": item}, given)
+        levels = answers.loc[(answers["instrument"] == instrument) & (answers["item"] == item), "text"]
+        yield from _levels(labels | {"instrument": instrument, "item": item}, levels)
 
 
-def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]]:
-    counts = pd.Series([level for level in given if level], dtype=object).value_counts().sort_index()
+def _levels(labels: Labels, levels: Iterable[str]) -> Iterator[Cells]:
+    counts = pd.Series([level for level in levels if level], dtype=object).value_counts().sort_index()
     hidden = hidden_levels({str(level): int(count) for level, count in counts.items()})
     n = int(counts.sum())
     for level, count in counts.items():
-        row = Row(**of, level=str(level), n=n)
+        row = Row(**labels, level=str(level), n=n)
         if str(level) in hidden:
             row.leave_out("count", "share", because=hidden[str(level)])
             row.values["count"] = pd.NA  # the column's other numbers stay whole

@@ -1,7 +1,6 @@
 """primary.csv: the contrasts that the study declared before its data were seen."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -12,10 +11,10 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables import arm_pairs, strategy_tests
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "contrast",
@@ -54,15 +53,13 @@ METHODS = {
     ),
 }
 
-Found = dict[str, Any]
 
-
-def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Found]]]:
+def primary(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (contrast, nothing) as it goes on, and all rows at its end.
 
     The rows are what the last version of the study file declares, in its order.
     """
-    rows: list[Found] = []
+    rows: list[Cells] = []
     for declared in export.primary:
         if declared.withdrawn_in is None:
             rows += _rows(declared, export, bootstrap)
@@ -72,19 +69,19 @@ def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Fo
     yield "all rows", rows
 
 
-def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[Found]:
+def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield the row of a contrast, and of two arms the row of its sensitivity analysis."""
-    of, of_arms = declared.as_columns(), bool(declared.contrast.arms)
-    row = Row(contrast=_in_words(of), **of, declared_at=declared.declared_at, n=0, clusters=0)
-    item = _compared_arms(of, export) if of_arms else None
-    arms = of["a"], of["b"]
+    labels, of_arms = declared.as_columns(), bool(declared.contrast.arms)
+    row = Row(contrast=_in_words(labels), **labels, declared_at=declared.declared_at, n=0, clusters=0)
+    item = _compared_arms(labels, export) if of_arms else None
+    arms = labels["a"], labels["b"]
     pair = arm_pairs.row_of(item, arms) if item else {}
-    found = _estimate_of(pair) if pair else {} if of_arms else _of_strategies(of, export, bootstrap)
-    row.values |= found | {"analysis": PRIMARY}
-    if not found:
-        row.leave_out("estimate", "low", "high", "p", because=_lacking(of, of_arms, export))
+    results = _estimate_of(pair) if pair else {} if of_arms else _of_strategies(labels, export, bootstrap)
+    row.values |= results | {"analysis": PRIMARY}
+    if not results:
+        row.leave_out("estimate", "low", "high", "p", because=_lacking(labels, of_arms, export))
     else:
-        row.add_notes(*found["note"])
+        row.add_notes(*results["note"])
     if not declared.before_first_answer:
         row.add_notes(Note("declared_late"))
     yield row.cells()
@@ -92,47 +89,49 @@ def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[
         yield row.values | _sensitivity_of(pair, arm_pairs.differences(arm_pairs.scores_of_pair(item, arms)))
 
 
-def _lacking(of: Found, of_arms: bool, export: Export) -> Note:
+def _lacking(labels: Cells, of_arms: bool, export: Export) -> Note:
     """Return why there is nothing to compare: what was declared may be misspelt."""
     arms = {str(arm) for arm in export.chats["arm"]}
-    absent = [arm for arm in (of["a"], of["b"]) if arm not in arms] if of_arms else []
+    absent = [arm for arm in (labels["a"], labels["b"]) if arm not in arms] if of_arms else []
     if absent:
         return Note("no_such_arm", arms=" or ".join(absent))
-    if of["raters"] not in set(export.ratings["rater_kind"]):
-        return Note("no_such_raters", raters=of["raters"])
+    if labels["raters"] not in set(export.ratings["rater_kind"]):
+        return Note("no_such_raters", raters=labels["raters"])
     return Note("no_scores")
 
 
-def _in_words(of: dict[str, str]) -> str:
+def _in_words(labels: Labels) -> str:
     """Describe the contrast for readers of the file alone."""
-    if of["judge"]:
-        return f"{of['judge']}, {of['a']} minus {of['b']}: agreement with {of['raters']} on {of['item']}"
-    return f"{of['a']} minus {of['b']}: {of['item']} as rated by {of['raters']}"
+    judge, raters, item, a, b = (labels[name] for name in ("judge", "raters", "item", "a", "b"))
+    if judge:
+        return f"{judge}, {a} minus {b}: agreement with {raters} on {item}"
+    return f"{a} minus {b}: {item} as rated by {raters}"
 
 
-def _of_strategies(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
+def _of_strategies(labels: Labels, export: Export, bootstrap: Bootstrap) -> Cells:
     """Return the row of two strategies; empty where there is no such row."""
     names = {"human": "raters", "strategy_b": "a", "strategy_a": "b"}
     for about, under_a, under_b in strategy_tests.comparisons(export.ratings):
-        if all(value == of[names.get(name, name)] for name, value in about.items()):
+        if all(value == labels[names.get(name, name)] for name, value in about.items()):
             return _estimate_of(strategy_tests.row_of(about, under_a, under_b, export, bootstrap))
     return {}
 
 
-def _compared_arms(of: dict[str, str], export: Export) -> arm_pairs.Compared | None:
+def _compared_arms(labels: Labels, export: Export) -> arm_pairs.Compared | None:
     """Return the scores from which arm_pairs.csv has the row of two arms; None where there is no such row."""
     for item in arm_pairs.comparisons(export):
-        if all(value == of[name] for name, value in item.of.items()) and {of["a"], of["b"]} <= set(item.arms):
+        same = all(value == labels[name] for name, value in item.labels.items())
+        if same and {labels["a"], labels["b"]} <= set(item.arms):
             return item
     return None
 
 
-def _estimate_of(row: Found) -> Found:
+def _estimate_of(row: Cells) -> Cells:
     same = {name: row[name] for name in ("low", "high", "p", "n", "clusters", "note")}
     return same | {"estimate": row["difference"], "method": row.get("method", Notes())}
 
 
-def _sensitivity_of(pair: Found, differences: Array) -> Found:
+def _sensitivity_of(pair: Cells, differences: Array) -> Cells:
     """Return the estimate that belongs to Wilcoxon's test, which does not ask for the mean."""
     rounded = np.round(differences, ROUNDED)
     row = Row(estimate=pseudomedian(rounded) if len(rounded) else np.nan, p=pair["wilcoxon_p"])

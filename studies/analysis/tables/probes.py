@@ -1,7 +1,6 @@
-"""probes.csv: what a judge's scores hang on and should not: how it is asked, chance, length, order, its own kin."""
+"""probes.csv: what should not influence a judge's scores: wording, chance, length, order, its own kin."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -10,7 +9,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Labels, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
     JUDGE,
@@ -27,7 +26,7 @@ from studies.analysis.tables.length_slope import LENGTH, length_slopes
 from studies.analysis.tables.order_swap import ORDER_SWAP, orders
 from studies.analysis.tables.panels import PANEL, panels
 from studies.analysis.tables.self_preference import SELF_PREFERENCE, preferences
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     *JUDGE,
@@ -67,10 +66,8 @@ REPEAT, DIFFERENCE, WITHIN_SD = "repeat", "difference", "within_sd"
 VARIED = [*JUDGE, "variant", *SCALE]
 SAME = 1e-9  # scores that are closer than this are the same
 
-Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
-
-def probes(export: Export, bootstrap: Bootstrap) -> Found:
+def probes(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (what was probed, its rows).
 
     Item `*` is the mean over an instrument's items; n counts conversations (at `turn` and `checkpoint`: ratings in
@@ -88,25 +85,24 @@ def probes(export: Export, bootstrap: Bootstrap) -> Found:
 # Asked in another way
 
 
-def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     answers = judged_rows(export.variants)
     lacking = answers[answers["score"].isna()].groupby(VARIED).size().to_dict()
-    known = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
+    unchanged = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
     varied = {key: rows.set_index(UNIT)["score"] for key, rows in scores_of(export.variants).groupby(VARIED)}
     nothing = plain.set_index(UNIT)["score"][:0]
     for key in sorted({*varied, *lacking}):
-        of = key_columns(VARIED, key)
-        sides = {"plain": known.get(tuple(of[name] for name in OF), nothing), "varied": varied.get(key, nothing)}
+        labels = key_columns(VARIED, key)
+        same = tuple(labels[name] for name in OF)
+        sides = {"plain": unchanged.get(same, nothing), "varied": varied.get(key, nothing)}
         both = pd.concat(sides, axis=1, join="inner").sort_index()
-        yield _difference(of, both, lacking.get(key, 0), export, bootstrap)
+        yield _difference(labels, both, lacking.get(key, 0), export, bootstrap)
 
 
-def _difference(
-    of: dict[str, str], both: pd.DataFrame, lacking: int, export: Export, bootstrap: Bootstrap
-) -> dict[str, Any]:
+def _difference(labels: Labels, both: pd.DataFrame, lacking: int, export: Export, bootstrap: Bootstrap) -> Cells:
     differences = (both["varied"] - both["plain"]).to_numpy(float)
     clusters = clusters_of(both.index.get_level_values("conversation"), export)
-    row = Row(**of, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
+    row = Row(**labels, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
     if lacking:
         row.add_notes(Note("probe_without_score", count=lacking))
     if not len(both):
@@ -121,22 +117,22 @@ def _difference(
 # Asked again
 
 
-def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     answers = judged_rows(pd.concat([export.ratings, export.variants])).dropna(subset="score")
     for key, rows in answers.groupby(VARIED):
         scores = rows.groupby([*UNIT, "replicate"])["score"].mean().groupby(UNIT)
         spread = pd.DataFrame({"size": scores.size(), "var": scores.var(), "range": scores.max() - scores.min()})
         spread = spread[spread["size"] > 1]
         if len(spread):
-            of = key_columns(VARIED, key)
-            yield _repeat(of | {"variant": of["variant"] or REPEAT}, spread, export, bootstrap)
+            labels = key_columns(VARIED, key)
+            yield _repeat(labels | {"variant": labels["variant"] or REPEAT}, spread, export, bootstrap)
 
 
-def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+def _repeat(labels: Labels, spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Cells:
     clusters = clusters_of(spread.index.get_level_values("conversation"), export)
     freedom = spread["size"].to_numpy(float) - 1
     squares = spread["var"].to_numpy(float) * freedom
-    row = Row(**of, statistic=WITHIN_SD, n=len(spread), clusters=len(set(clusters)))
+    row = Row(**labels, statistic=WITHIN_SD, n=len(spread), clusters=len(set(clusters)))
     row.values |= {"estimate": _root(np.array([freedom.sum(), squares.sum()])).item()}
     row.values["share_changed"] = float((spread["range"] > SAME).mean())
     if not squares.any():

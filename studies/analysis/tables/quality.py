@@ -17,8 +17,9 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.scales import CODEBOOK, instructions_in
+from studies.analysis.tables.table import Parts
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instructed_items, instrument_ids, load
 
@@ -104,25 +105,25 @@ class Collected:
     instructed: pd.DataFrame
 
 
-def collect(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
+def collect(tables: Mapping[str, pd.DataFrame], instructions: Instructions) -> Collected:
     """Return what people gave, from tables of the names of `NEEDED`; a missing one is empty."""
     typed = {name: _set_types(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
     ratings, turns, answers = typed["ratings"], typed["turns"], typed["answers"]
     places = pd.Series(zip(answers["instrument"], answers["item"], strict=True), answers.index, dtype=object)
-    is_instructed = places.isin(told)
+    is_instructed = places.isin(instructions)
     return Collected(
         ratings=ratings[~ratings["rater_kind"].isin(NO_PEOPLE) & ratings["score"].notna()],
         conversations=typed["conversations"],
         messages=turns[turns["role"] == "seeker"],
         answers=answers[~is_instructed],
-        instructed=_compare(answers[is_instructed], places[is_instructed].map(told)),
+        instructed=_compare(answers[is_instructed], places[is_instructed].map(instructions)),
     )
 
 
-def _compare(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
+def _compare(answers: pd.DataFrame, instructed: pd.Series) -> pd.DataFrame:
     """Return the answers that were given, each with whether it is the instructed one."""
-    said = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
-    return answers.assign(as_told=said == told)[said != ""]
+    answers_given = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
+    return answers.assign(as_told=answers_given == instructed)[answers_given != ""]
 
 
 def _set_types(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
@@ -148,8 +149,8 @@ def of_export(export: Export) -> Collected:
 
 def _instructions_in(path: Path) -> Instructions:
     """Return the range in the codebook, or else that of our own instruments."""
-    told = instructions_in(path)
-    return _our_instructions() if told is None else told
+    instructions = instructions_in(path)
+    return _our_instructions() if instructions is None else instructions
 
 
 def _our_instructions() -> Instructions:
@@ -158,9 +159,9 @@ def _our_instructions() -> Instructions:
 
 def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
     """Return ratings by instrument and in the order of our own items, so that a long run is one on the page."""
-    known = {id: {item.key: place for place, item in enumerate(load(id).items)} for id in instrument_ids()}
+    place_of = {id: {item.key: place for place, item in enumerate(load(id).items)} for id in instrument_ids()}
     pairs = zip(ratings["instrument"], ratings["item"], strict=True)
-    places = [known.get(instrument, {}).get(item, 0) for instrument, item in pairs]
+    places = [place_of.get(instrument, {}).get(item, 0) for instrument, item in pairs]
     return ratings.assign(place=places).sort_values(["instrument", "place", "item"], kind="stable")
 
 
@@ -169,28 +170,28 @@ def _read(folder: Path) -> dict[str, pd.DataFrame]:
     return {name: read_table(path, (), NEEDED[name]) for name, path in paths.items() if path.is_file()}
 
 
-def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[Cells]:
     """Return the rows of quality.csv from those of an export's tables, by their names.
 
     It is for a page, which has no files.
     """
-    tables = {name: pd.DataFrame(list(found), columns=list(NEEDED[name])) for name, found in rows.items()}
+    tables = {name: pd.DataFrame(list(records), columns=list(NEEDED[name])) for name, records in rows.items()}
     tables["ratings"] = _in_order(tables["ratings"])
     return list(indices(collect(tables, _our_instructions())))
 
 
-def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def quality(export: Export, _bootstrap: Bootstrap) -> Parts:
     yield "people and conversations", list(indices(of_export(export)))
 
 
-def indices(given: Collected) -> Iterator[dict[str, Any]]:
+def indices(collected: Collected) -> Iterator[Cells]:
     """Yield people's rows first, in the order of their codes; then the conversations'."""
     rows = [
-        *_of_ratings(given.ratings),
-        *_of_answers(given.answers),
-        *_of_instructed(given.instructed),
-        *_of_final_ratings(given.ratings),
-        *_of_conversations(given),
+        *_of_ratings(collected.ratings),
+        *_of_answers(collected.answers),
+        *_of_instructed(collected.instructed),
+        *_of_final_ratings(collected.ratings),
+        *_of_conversations(collected),
     ]
     yield from sorted(rows, key=lambda row: (row["conversation"] != "", row["person"], row["conversation"]))
 
@@ -207,7 +208,7 @@ class Whole:
     are_final: NDArray[np.bool_]
 
 
-def _of_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_ratings(ratings: pd.DataFrame) -> Iterator[Cells]:
     means = ratings.groupby([*RATING, "item"])["score"].mean().reset_index()
     means = means.assign(rating=means.groupby(RATING).ngroup())
     by_person = dict(list(means.groupby(OF_PERSON)))
@@ -265,7 +266,7 @@ def identical_rows(scores: Array) -> float:
     return float((counts[2][counts[1].ravel()] > 1).mean())
 
 
-def _straight(about: dict[str, Any], rated: pd.DataFrame, whole: Whole) -> dict[str, Any]:
+def _straight(about: Cells, rated: pd.DataFrame, whole: Whole) -> Cells:
     backwards = rated[::-1]  # so that the first arm of a conversation stays
     arms = dict(zip(backwards["conversation"], backwards["arm"], strict=True))
     final = [code for code, is_final in zip(whole.conversations, whole.are_final, strict=True) if is_final]
@@ -281,7 +282,7 @@ def _straight(about: dict[str, Any], rated: pd.DataFrame, whole: Whole) -> dict[
     return row
 
 
-def _seconds(about: dict[str, Any], seconds: pd.Series) -> dict[str, Any]:
+def _seconds(about: Cells, seconds: pd.Series) -> Cells:
     measured = seconds.dropna()
     return _row(about | {"n": len(measured)}, "seconds_per_item", lambda: _median(measured))
 
@@ -294,17 +295,17 @@ def _median(values: pd.Series) -> float:
 # Of a person's questionnaires
 
 
-def _of_answers(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_answers(answers: pd.DataFrame) -> Iterator[Cells]:
     """Yield the rows of instruments of ours with several scales of several items, which is the Big Five."""
     ours = [id for id in instrument_ids() if len(_split(load(id))) > 1]
     for instrument in ours:
         of_instrument = answers[(answers["instrument"] == instrument) & answers["value"].notna()]
-        for person, given in of_instrument.groupby("participant"):
-            about = {"person": person, "raters": "", "instrument": instrument, "n": len(given), "clusters": 0}
-            values = dict(zip(given["item"], given["value"], strict=True))
-            yield _row(about, "even_odd", lambda of=instrument, said=values: even_odd(load(of), said))
-            yield _row(about, "reverse_items", lambda of=instrument, said=values: reverse_items(load(of), said))
-            yield _seconds(about, given["seconds"])
+        for person, of_person in of_instrument.groupby("participant"):
+            about = {"person": person, "raters": "", "instrument": instrument, "n": len(of_person), "clusters": 0}
+            values = dict(zip(of_person["item"], of_person["value"], strict=True))
+            yield _row(about, "even_odd", lambda of=instrument, answer=values: even_odd(load(of), answer))
+            yield _row(about, "reverse_items", lambda of=instrument, answer=values: reverse_items(load(of), answer))
+            yield _seconds(about, of_person["seconds"])
 
 
 def _split(questionnaire: Questionnaire) -> list[tuple[str, ...]]:
@@ -347,27 +348,27 @@ def reverse_items(questionnaire: Questionnaire, values: Mapping[str, float]) -> 
 # Of items that tell what to answer (Meade & Craig 2012, doi 10.1037/a0028085)
 
 
-def _of_instructed(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_instructed(answers: pd.DataFrame) -> Iterator[Cells]:
     """Yield a person's share of instructed items over everything, and what they missed where they did.
 
     So a slip beside one rating is told of that rating alone.
     """
-    for person, given in answers.groupby("participant"):
-        about = {"person": person, "raters": "", "n": len(given)}
-        about["clusters"] = given.loc[given["conversation"] != "", "conversation"].nunique()
-        share = float(given["as_told"].mean())
+    for person, of_person in answers.groupby("participant"):
+        about = {"person": person, "raters": "", "n": len(of_person)}
+        about["clusters"] = of_person.loc[of_person["conversation"] != "", "conversation"].nunique()
+        share = float(of_person["as_told"].mean())
         yield _row(about | {"instrument": ""}, "instructed_share", lambda share=share: share)
-    for (person, instrument, conversation), given in answers.groupby(["participant", "instrument", "conversation"]):
+    for (person, instrument, conversation), of_person in answers.groupby(["participant", "instrument", "conversation"]):
         about = {"person": person, "raters": "", "instrument": instrument, "conversation": conversation}
-        about |= {"n": len(given), "clusters": int(conversation != "")}
-        missed = int((~given["as_told"]).sum())
+        about |= {"n": len(of_person), "clusters": int(conversation != "")}
+        missed = int((~of_person["as_told"]).sum())
         yield _row(about, "instructed_missed", lambda missed=missed: float(missed), flagged=missed > 0)
 
 
 # Of a conversation
 
 
-def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[Cells]:
     final = ratings[ratings["moment"].isin(["", "final"])]
     for key, rated in final.groupby([*RATING]):
         kind, person, instrument, conversation, *_rest = key
@@ -390,19 +391,19 @@ def _require_measured(value: float) -> float:
     return value
 
 
-def _of_conversations(given: Collected) -> Iterator[dict[str, Any]]:
-    said = dict(list(given.messages.groupby("conversation")))
-    nothing = given.messages.iloc[:0]
-    people = given.conversations[given.conversations["participant"] != ""]
+def _of_conversations(collected: Collected) -> Iterator[Cells]:
+    messages = dict(list(collected.messages.groupby("conversation")))
+    nothing = collected.messages.iloc[:0]
+    people = collected.conversations[collected.conversations["participant"] != ""]
     for row in people.to_dict("records"):
         about = {"person": row["participant"], "raters": "", "instrument": "", "conversation": row["conversation"]}
-        yield from _of_conversation(about, row, said.get(row["conversation"], nothing))
+        yield from _of_conversation(about, row, messages.get(row["conversation"], nothing))
 
 
-def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _of_conversation(about: Cells, row: Mapping[str, Any], messages: pd.DataFrame) -> Iterator[Cells]:
     about = about | {"n": len(messages), "clusters": 1}
-    wanted = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
-    too_few = row["end_reason"] != "" and row["turns"] < wanted
+    least = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
+    too_few = row["end_reason"] != "" and row["turns"] < least
     yield _row(about, "turns", lambda: _require_measured(row["turns"]), flagged=too_few)
     if len(messages):
         yield _lengths(about, row["language"], messages["text"])
@@ -413,7 +414,7 @@ def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd
     yield _row(about, "technical", lambda: float(failed), flagged=failed > 0 or ended)
 
 
-def _lengths(about: dict[str, Any], language: str, texts: pd.Series) -> dict[str, Any]:
+def _lengths(about: Cells, language: str, texts: pd.Series) -> Cells:
     if language in BY_CHARACTERS:
         characters = float(texts.str.strip().str.len().median())
         return _row(about, "message_characters", lambda: characters, flagged=characters < CHARACTERS)
@@ -426,7 +427,7 @@ def _require(holds: bool | np.bool_, code: str) -> None:
         raise Undefined(code)
 
 
-def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool = False) -> dict[str, Any]:
+def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool = False) -> Cells:
     row = Row(**{"conversation": "", **about}, statistic=statistic, method=METHODS[statistic])
     row.compute("estimate", value)
     row.values["flagged"] = str(bool(flagged)).lower() if statistic in FLAGS else ""

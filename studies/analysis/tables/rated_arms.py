@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import Export
+from studies.analysis.rows import Labels
 from studies.analysis.tables.scores import FINAL
 
 OF = ["raters", "seekers", "condition", "instrument", "moment"]
@@ -23,7 +24,7 @@ class Rated:
     all_scores: int
 
 
-def rated_arms(single: pd.DataFrame, export: Export) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+def rated_arms(single: pd.DataFrame, export: Export) -> Iterator[tuple[Labels, pd.DataFrame]]:
     """Yield (by OF, the final scores): columns CELL and `score`, the mean over a user's conversations with an arm.
 
     `single`: as `reliability.single_ratings` returns them. A user is a person or a profile.

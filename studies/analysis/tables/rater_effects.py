@@ -1,4 +1,4 @@
-"""rater_effects.csv: what of the scores is the raters' own strictness, and how many raters a score needs.
+"""rater_effects.csv: how much of the scores is the raters' strictness, and how many raters a score needs.
 
 Counsellors' own conversations: `score ~ arm + (1 | counsellor) + (1 | card)`. Second raters, several on the same
 conversations: `score ~ arm + (1 | conversation) + (1 | reviewer)`. Both crossed, by REML, for each item. Then the
@@ -7,7 +7,6 @@ generalizability study of each instrument (`decision_study.py`).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -19,9 +18,9 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import Estimate, Fit
 from studies.analysis.notes import Note, Notes
-from studies.analysis.rows import ESTIMATE, Row, Undefined
+from studies.analysis.rows import ESTIMATE, Cells, Labels, Row, Undefined
 from studies.analysis.tables import decision_study
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "raters",
@@ -70,16 +69,16 @@ OWN_MODEL = Model("counsellor", "card", few="few_counsellors")
 SECOND_MODEL = Model("reviewer", "conversation", few="few_reviewers")
 
 
-def rater_effects(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def rater_effects(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (group of raters, its rows): for each item the variances, the arms' means and the raters' effects.
 
     Those of the generalizability study follow.
     """
     for raters, model, scores in groups(export):
-        rows: list[dict[str, Any]] = []
+        rows: list[Cells] = []
         for (instrument, moment, item), of_item in scores.groupby(BY[1:], observed=True):
-            of = {"raters": raters, "instrument": str(instrument), "moment": str(moment), "item": str(item)}
-            rows += _of_item(of, model, of_item)
+            labels = {"raters": raters, "instrument": str(instrument), "moment": str(moment), "item": str(item)}
+            rows += _of_item(labels, model, of_item)
         yield raters, rows
     yield from decision_study.decision_study(export, bootstrap)
 
@@ -122,26 +121,26 @@ def _scores(export: Export) -> pd.DataFrame:
     return scores.assign(own=scores["rater"] == scores["participant"])
 
 
-def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dict[str, Any]]:
+def _of_item(labels: Labels, model: Model, scores: pd.DataFrame) -> list[Cells]:
     data = model_of(model, scores)
     aliased = mixed.unidentified_terms(data.terms)
     clusters = scores[model.rater].nunique()
-    about: dict[str, Any] = of | {"n": len(scores), "clusters": clusters}
+    about: Cells = labels | {"n": len(scores), "clusters": clusters}
     try:
         if model.rater in aliased:
             raise Undefined(aliased[model.rater])
-        kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
-        found = mixed.fit(data.scores, data.fixed, kept)
+        terms = {name: levels for name, levels in data.terms.items() if name not in aliased}
+        fit = mixed.fit(data.scores, data.fixed, terms)
     except Undefined as reason:
         return [_row_without_fit(about, reason.note)]
     notes = [Note("without_term", term=Note(name), reason=reason) for name, reason in aliased.items()]
-    notes += [Note("term_variance_is_zero", term=Note(name)) for name in found.absent]
+    notes += [Note("term_variance_is_zero", term=Note(name)) for name in fit.absent]
     if clusters < FEW_CLUSTERS:
         notes.append(Note(model.few, count=clusters))
     rows = [
-        *_variances(about, found),
-        *_means(about, found, np.unique(scores["arm"].to_numpy(str)), scores),
-        *_effects(about, found, model.rater, np.unique(scores[model.rater].to_numpy(str))),
+        *_variances(about, fit),
+        *_means(about, fit, np.unique(scores["arm"].to_numpy(str)), scores),
+        *_effects(about, fit, model.rater, np.unique(scores[model.rater].to_numpy(str))),
     ]
     for row in rows:
         row.add_notes(*notes)
@@ -157,39 +156,39 @@ def model_of(model: Model, scores: pd.DataFrame) -> mixed.Data:
 
 def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
     """Return the terms, the rater first: where the other goes together with them, the other is left out."""
-    known = (scores[model.other] != "").all()
-    return [model.rater, model.other] if known else [model.rater]
+    has_other = (scores[model.other] != "").all()
+    return [model.rater, model.other] if has_other else [model.rater]
 
 
-def _row_without_fit(about: dict[str, Any], reason: Note) -> dict[str, Any]:
+def _row_without_fit(about: Cells, reason: Note) -> Cells:
     row = Row(**about, **MODEL, term="variance", level="", method=Notes(REML))
     row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()
 
 
-def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:
-    for term, component in found.components().items():
+def _variances(about: Cells, fit: Fit) -> Iterator[Row]:
+    for term, component in fit.components().items():
         yield _row(about, "variance", term, component, VARIANCE)
 
 
-def _means(about: dict[str, Any], found: Fit, arms: NDArray[np.str_], scores: pd.DataFrame) -> Iterator[Row]:
+def _means(about: Cells, fit: Fit, arms: NDArray[np.str_], scores: pd.DataFrame) -> Iterator[Row]:
     sizes = scores["arm"].value_counts()
-    for arm, estimate in zip(arms, found.fixed_effects(), strict=True):
+    for arm, estimate in zip(arms, fit.fixed_effects(), strict=True):
         method = MEAN if np.isfinite(estimate.df) else MEAN_WITHOUT_DF
         yield _row(about | {"n": int(sizes[str(arm)])}, "arm", str(arm), estimate, method)
 
 
-def _effects(about: dict[str, Any], found: Fit, rater: str, names: NDArray[np.str_]) -> Iterator[Row]:
-    if rater in found.data.terms:
-        sizes = np.bincount(found.data.terms[rater])
-        for name, size, estimate in zip(names, sizes, found.effects(rater), strict=True):
+def _effects(about: Cells, fit: Fit, rater: str, names: NDArray[np.str_]) -> Iterator[Row]:
+    if rater in fit.data.terms:
+        sizes = np.bincount(fit.data.terms[rater])
+        for name, size, estimate in zip(names, sizes, fit.effects(rater), strict=True):
             yield _row(about | {"n": int(size)}, rater, str(name), estimate, EFFECT)
     else:
         for name in names:
             yield _row(about, rater, str(name), Estimate(0.0, np.nan, np.nan), EFFECT)
 
 
-def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, method: Notes) -> Row:
+def _row(about: Cells, term: str, level: str, estimate: Estimate, method: Notes) -> Row:
     row = Row(**about, **MODEL, term=term, level=level, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}

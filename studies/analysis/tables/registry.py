@@ -40,7 +40,7 @@ def register(*tables: Table) -> None:
     Raises `ValueError` where a name is taken.
     """
     for table in tables:
-        if table.name in {known.name for known in TABLES}:
+        if table.name in {other.name for other in TABLES}:
             raise ValueError(f"there is a table {table.name} already")
         TABLES.append(with_role(table))
 

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -18,10 +17,10 @@ from studies.analysis.measures import clustered, coincidence, gwet, kappa, polyc
 from studies.analysis.measures.coincidence import Counts, Level
 from studies.analysis.measures.variance import FORMS, Icc, OneWay, one_way, two_way, two_way_by_components
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables.inferences import add_inference
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
 TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
@@ -110,19 +109,19 @@ METHODS = {
 UNIT = ["conversation", "turn"]
 
 
-def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def reliability(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (group of raters, its rows).
 
     A judge's replicates count as one rating, their mean; of a person's the first counts.
     """
     scales = scales_of(export.folder, export.ratings)
     for name, rated in single_ratings(export).groupby("group", observed=True):
-        rows: list[dict[str, Any]] = []
+        rows: list[Cells] = []
         for (instrument, moment), of_instrument in rated.groupby(["instrument", "moment"], observed=True):
-            of = {"raters": str(name), "instrument": str(instrument), "moment": str(moment)}
+            labels = {"raters": str(name), "instrument": str(instrument), "moment": str(moment)}
             for item, scores in of_instrument.groupby("item", observed=True):
-                rows += _of_item(scores, of | {"item": str(item)}, export.conversations, scales, bootstrap)
-            rows += _of_items(of_instrument, of, export.conversations, bootstrap)
+                rows += _of_item(scores, labels | {"item": str(item)}, export.conversations, scales, bootstrap)
+            rows += _of_items(of_instrument, labels, export.conversations, bootstrap)
         yield str(name), rows
 
 
@@ -136,16 +135,16 @@ def single_ratings(export: Export) -> pd.DataFrame:
 
 
 def _of_item(
-    scores: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, scales: Items, bootstrap: Bootstrap
-) -> Iterator[dict[str, Any]]:
+    scores: pd.DataFrame, labels: Labels, conversations: pd.DataFrame, scales: Items, bootstrap: Bootstrap
+) -> Iterator[Cells]:
     several = scores.duplicated(UNIT, keep=False)
     if several.any():
-        scale = scales[of["instrument"], of["item"]]
-        yield _conversations_row(by_rater(scores[several]), by_rater(scores), of, conversations, scale, bootstrap)
-    if of["raters"] == "expert" and not several.all():
+        scale = scales[labels["instrument"], labels["item"]]
+        yield _conversations_row(by_rater(scores[several]), by_rater(scores), labels, conversations, scale, bootstrap)
+    if labels["raters"] == "expert" and not several.all():
         means = arm_means(scores[~several], conversations)
         if means is not None:
-            yield _arms_row(means, of)
+            yield _arms_row(means, labels)
 
 
 def by_rater(scores: pd.DataFrame) -> pd.DataFrame:
@@ -158,8 +157,8 @@ def arm_means(own: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame | 
     arms = conversations["arm"].reindex(own["conversation"].astype(str)).to_numpy(str)
     if len(set(arms) - {""}) < 2 or own["rater"].nunique() < 2:
         return None
-    known = own.assign(arm=arms)[arms != ""]
-    return known.groupby(["arm", "rater"], observed=True)["score"].mean().reset_index()
+    with_arm = own.assign(arm=arms)[arms != ""]
+    return with_arm.groupby(["arm", "rater"], observed=True)["score"].mean().reset_index()
 
 
 def by_item(rated: pd.DataFrame) -> pd.DataFrame:
@@ -170,15 +169,15 @@ def by_item(rated: pd.DataFrame) -> pd.DataFrame:
 def _conversations_row(
     wide: pd.DataFrame,
     whole: pd.DataFrame,
-    of: dict[str, str],
+    labels: Labels,
     conversations: pd.DataFrame,
     scale: Scale,
     bootstrap: Bootstrap,
-) -> dict[str, Any]:
+) -> Cells:
     """Return the row of an item. `whole`: with the conversations that one rater rated, which AC2 needs for chance."""
     matrix = wide.to_numpy(float)
     clusters = _clusters(wide.index, conversations)
-    row = Row(**of, unit="conversation", n=len(matrix), k=_ratings_each(matrix), clusters=int(clusters.max()) + 1)
+    row = Row(**labels, unit="conversation", n=len(matrix), k=_ratings_each(matrix), clusters=int(clusters.max()) + 1)
     _add_icc(row, matrix, clusters, bootstrap)
     units, columns = np.nonzero(~np.isnan(matrix))
     counted = coincidence.counts(matrix[units, columns], units)
@@ -236,15 +235,15 @@ def _add_complete(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Boot
             row.add_methods(JACKKNIFE.on("ICC"), Note("jackknife_and_chi_square").on("ICC(A,·)"))
 
 
-def one_way_interval(found: OneWay, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> tuple[OneWay, Note]:
-    """Return `found` with the interval that belongs to these clusters, and its method.
+def one_way_interval(forms: OneWay, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> tuple[OneWay, Note]:
+    """Return `forms` with the interval that belongs to these clusters, and its method.
 
     `clusters`: the cluster of each target, numbered from 0 without gaps. Raises `Undefined` where the clusters leave no
     interval.
     """
     if not _repeat(clusters):
-        return found, Note("f")
-    return clustered.one_way(found, scores, targets, clusters), JACKKNIFE
+        return forms, Note("f")
+    return clustered.one_way(forms, scores, targets, clusters), JACKKNIFE
 
 
 def _note_few_raters(row: Row, targets: int, raters: int) -> None:
@@ -255,19 +254,19 @@ def _note_few_raters(row: Row, targets: int, raters: int) -> None:
 def _add_one_way(row: Row, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> float:
     """Add the one-way ICCs; return k, the ratings of a target on average, or nan where that does not matter."""
     try:
-        found = one_way(scores, targets)
+        forms = one_way(scores, targets)
     except Undefined as reason:
         row.leave_out(*_with_bounds(ONE_WAY), because=reason.note)
         return np.nan
-    row.add_notes(Note("one_way_over_all", count=f"{found.raters:.4g}"))
+    row.add_notes(Note("one_way_over_all", count=f"{forms.raters:.4g}"))
     try:
-        bounded, method = one_way_interval(found, scores, targets, clusters)
+        bounded, method = one_way_interval(forms, scores, targets, clusters)
     except Undefined as reason:
-        _put_without(row, found.forms(), reason.note)
+        _put_without(row, forms.forms(), reason.note)
     else:
         _put(row, bounded.forms())
         row.add_methods(method.on("ICC(1,·)"))
-    return found.raters
+    return forms.raters
 
 
 def _add_components(
@@ -331,7 +330,7 @@ def _add_interval(
 ) -> None:
     """Add the bounds of a coefficient; `family` stands before its method, whose code is `method`."""
 
-    def method_of(_found: Inference, interval: Interval) -> Note:
+    def method_of(_inference: Inference, interval: Interval) -> Note:
         return Note(method, interval=interval.method).on(family)
 
     add_inference(row, resample, method_of, name=name, of=name)
@@ -354,8 +353,8 @@ def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray) -> None:
     def kappas() -> list[float]:
         if matrix.shape[1] != 2:
             raise Undefined("over_two_raters")
-        given, levels = kappa.places(matrix)
-        return [value for weigh in OF_TWO.values() for value in kappa.kappa(given, weigh(levels), clusters)]
+        places, levels = kappa.places(matrix)
+        return [value for weigh in OF_TWO.values() for value in kappa.kappa(places, weigh(levels), clusters)]
 
     row.compute_all(WITH_ERRORS, kappas)
 
@@ -378,9 +377,9 @@ def _fleiss(counted: Counts) -> float:
     return float(fleiss_kappa(counted.counts))
 
 
-def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
+def _arms_row(means: pd.DataFrame, labels: Labels) -> Cells:
     """Return the row of arms, in which raters had their own conversations, so only the one-way forms mean something."""
-    row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
+    row = Row(**labels, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
     row.leave_out(*(name for name in _MEASURED if name not in _with_bounds(ONE_WAY)), because=Note("own_conversations"))
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
     arms = number_names(means["arm"])
@@ -390,15 +389,15 @@ def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
 
 
 def _of_items(
-    rated: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
-) -> Iterator[dict[str, Any]]:
+    rated: pd.DataFrame, labels: Labels, conversations: pd.DataFrame, bootstrap: Bootstrap
+) -> Iterator[Cells]:
     """Yield one row per instrument: its items as a scale, over the ratings that answered all of them."""
     wide = by_item(rated)
     if wide.shape[1] < 2:
         return
     answered = wide.dropna()
     complete, clusters = answered.to_numpy(float), _clusters(answered.index, conversations)
-    row = Row(**of, item="*", unit="conversation", n=len(complete), k=wide.shape[1], clusters=len(set(clusters)))
+    row = Row(**labels, item="*", unit="conversation", n=len(complete), k=wide.shape[1], clusters=len(set(clusters)))
     if len(complete) < len(wide):
         row.add_notes(Note("complete_ratings", count=len(complete), all=len(wide)))
     row.leave_out(*_MEASURED, because=Note("on_rows_of_items"))
@@ -421,8 +420,8 @@ def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Boot
             return
 
         def widen() -> dict[str, Icc]:
-            found = clustered.two_way(forms, scores, clusters, bootstrap)["icc_c_k"]
-            return {"cronbach": replace(found, estimate=alpha)}
+            icc = clustered.two_way(forms, scores, clusters, bootstrap)["icc_c_k"]
+            return {"cronbach": replace(icc, estimate=alpha)}
 
         if _put_clustered(row, {"cronbach": Icc(alpha, np.nan, np.nan)}, widen):
             row.add_methods(JACKKNIFE.on("Cronbach"))

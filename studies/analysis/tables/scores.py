@@ -28,8 +28,8 @@ def mean_of_items(scores: pd.DataFrame, items: "int | pd.Series") -> pd.DataFram
 
     `items`: their number, or that for each row of `scores`, whose columns the result has.
     """
-    of = [name for name in scores.columns if name not in ("item", "score")]
-    means = scores.assign(items=items).groupby([*of, "items"], observed=True)["score"].agg(["mean", "size"])
+    keys = [name for name in scores.columns if name not in ("item", "score")]
+    means = scores.assign(items=items).groupby([*keys, "items"], observed=True)["score"].agg(["mean", "size"])
     means = means.reset_index()
     complete = means[means["size"] == means["items"]]
     return complete.assign(item=ALL_ITEMS, score=complete["mean"])[list(scores.columns)]

@@ -4,7 +4,6 @@ EmoHarbor has it as Figures 3, 4 and 8. Numbers of fewer than five people are no
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -13,7 +12,7 @@ from studies.analysis.frames import Export, read_profiles
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.pooling import POOLED
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.person_answers import (
     FEWEST,
@@ -22,6 +21,7 @@ from studies.analysis.tables.person_answers import (
     hidden_levels,
     people_in_results,
 )
+from studies.analysis.tables.table import Parts
 
 METHODS = {
     "level": _(
@@ -44,22 +44,21 @@ ANSWERS = ("occupation", "topic")
 OTHERS = "(others)"
 YEARS = 10  # in a band of ages
 FROM_ANSWERS = "answers"  # where a profile was made of what a participant answered
-Of = dict[str, str]
 
 
-def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def seeker_profiles(export: Export, _bootstrap: Bootstrap) -> Parts:
     """Yield (track, its rows): ages in bands, the number of each value, and means.
 
-    What a file does not tell has no rows.
+    Values that no file has are left out.
     """
     yield PEOPLE, [*_of_people(export)]
     profiles = _read_played_profiles(export)
     of_people = bool((profiles["origin"] == FROM_ANSWERS).any())
     # Numbers of two languages and of both together would tell what is hidden in one of them.
     languages = [] if of_people else find_languages(profiles)
-    for language, found in split_by_language(profiles, languages):
-        of = {"track": SIMULATED, "instrument": "", "language": language}
-        yield f"{SIMULATED} {language}", [*_of_profiles(of, found, guarded=of_people)]
+    for language, rows in split_by_language(profiles, languages):
+        labels = {"track": SIMULATED, "instrument": "", "language": language}
+        yield f"{SIMULATED} {language}", [*_of_profiles(labels, rows, guarded=of_people)]
 
 
 def _read_played_profiles(export: Export) -> pd.DataFrame:
@@ -68,52 +67,52 @@ def _read_played_profiles(export: Export) -> pd.DataFrame:
     return profiles[profiles["profile"].isin(set(export.whole()["profile"]) - {""})]
 
 
-def _of_profiles(of: Of, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[dict[str, Any]]:
-    yield from _mean(of | {"item": "age"}, profiles["age"], guarded=guarded)
-    yield from _count(of | {"item": "age"}, _bands(profiles["age"]), guarded=guarded)
+def _of_profiles(labels: Labels, profiles: pd.DataFrame, *, guarded: bool) -> Iterator[Cells]:
+    yield from _mean(labels | {"item": "age"}, profiles["age"], guarded=guarded)
+    yield from _count(labels | {"item": "age"}, _bands(profiles["age"]), guarded=guarded)
     for name in OF_PROFILES:
-        yield from _count(of | {"item": name}, _numbers(profiles[name]), guarded=guarded)
+        yield from _count(labels | {"item": name}, _numbers(profiles[name]), guarded=guarded)
     for factor in FACTORS:
         if factor in profiles:
-            yield from _mean(of | {"item": factor}, profiles[factor], guarded=guarded)
+            yield from _mean(labels | {"item": factor}, profiles[factor], guarded=guarded)
 
 
-def _of_people(export: Export) -> Iterator[dict[str, Any]]:
+def _of_people(export: Export) -> Iterator[Cells]:
     listed = people_in_results(export)
     who = set(listed.loc[listed["track"] == PEOPLE, "participant"])
     answers = answers_about_people(export)
-    given = answers[answers["participant"].isin(who) & (answers["instrument"] == PROFILE)]
+    profile_answers = answers[answers["participant"].isin(who) & (answers["instrument"] == PROFILE)]
     for item in ANSWERS:
-        of = {"track": PEOPLE, "instrument": PROFILE, "item": item, "language": POOLED}
-        yield from _count(of, _numbers(given.loc[given["item"] == item, "text"]), guarded=True)
+        labels = {"track": PEOPLE, "instrument": PROFILE, "item": item, "language": POOLED}
+        yield from _count(labels, _numbers(profile_answers.loc[profile_answers["item"] == item, "text"]), guarded=True)
 
 
-def _numbers(told: pd.Series) -> "pd.Series[int]":
-    """Return how often each value was told."""
-    values = told.astype(str).str.strip()
+def _numbers(texts: pd.Series) -> "pd.Series[int]":
+    """Return the number of each value."""
+    values = texts.astype(str).str.strip()
     return values[values != ""].value_counts().sort_index()
 
 
-def _bands(told: pd.Series) -> "pd.Series[int]":
+def _bands(ages: pd.Series) -> "pd.Series[int]":
     """Return the number of each band of ages, from the lowest that has someone to the highest."""
-    lowest = (told.dropna().astype(float) // YEARS * YEARS).astype(int)
+    lowest = (ages.dropna().astype(float) // YEARS * YEARS).astype(int)
     bands = range(lowest.min(), lowest.max() + 1, YEARS) if len(lowest) else ()
     return pd.Series({f"{low}–{low + YEARS - 1}": int((lowest == low).sum()) for low in bands}, dtype=int)
 
 
-def _count(of: Of, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[dict[str, Any]]:
+def _count(labels: Labels, counts: "pd.Series[int]", *, guarded: bool) -> Iterator[Cells]:
     """Yield a row for each value; guarded, the rare ones are one row."""
     total = int(counts.sum())
     hidden = hidden_levels({str(value): int(count) for value, count in counts.items() if count}) if guarded else {}
     for value, count in counts.items():
         if value not in hidden and (count or not guarded):
-            yield Row(**of, level=str(value), n=total, count=int(count), share=count / total).cells()
+            yield Row(**labels, level=str(value), n=total, count=int(count), share=count / total).cells()
     if hidden:
-        yield _merge(of, total, int(counts[list(hidden)].sum()))
+        yield _merge(labels, total, int(counts[list(hidden)].sum()))
 
 
-def _merge(of: Of, total: int, count: int) -> dict[str, Any]:
-    row = Row(**of, level=OTHERS, n=total)
+def _merge(labels: Labels, total: int, count: int) -> Cells:
+    row = Row(**labels, level=OTHERS, n=total)
     if count < FEWEST:
         row.leave_out("count", "share", because=SMALL)
         row.values["count"] = pd.NA  # the column's other numbers stay whole
@@ -123,12 +122,12 @@ def _merge(of: Of, total: int, count: int) -> dict[str, Any]:
     return row.cells()
 
 
-def _mean(of: Of, told: pd.Series, *, guarded: bool) -> Iterator[dict[str, Any]]:
+def _mean(labels: Labels, numbers: pd.Series, *, guarded: bool) -> Iterator[Cells]:
     """Yield the row of a mean, if anything is known."""
-    values = told.dropna().astype(float)
+    values = numbers.dropna().astype(float)
     if values.empty:
         return
-    row = Row(**of, level="", n=len(values), count=pd.NA)
+    row = Row(**labels, level="", n=len(values), count=pd.NA)
     if guarded and len(values) < FEWEST:
         row.leave_out("mean", "sd", because=SMALL)
     else:

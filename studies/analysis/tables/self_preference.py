@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -11,17 +10,17 @@ from dialogue.judges.makers import maker_of
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_table
 from studies.analysis.notes import Note
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, key_columns
 
 SELF_PREFERENCE, INTERACTION = "self_preference", "interaction"
 
 
-def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield one row for each item of a judge about whom all is known; for others one row with the reason."""
     makers, supporters = judges_makers(export.folder), supporters_makers(export.folder)
     for (judge, strategy), rows in plain.groupby(JUDGE):
-        of = {"judge": str(judge), "strategy": str(strategy), "variant": SELF_PREFERENCE, "statistic": INTERACTION}
+        labels = {"judge": str(judge), "strategy": str(strategy), "variant": SELF_PREFERENCE, "statistic": INTERACTION}
         own = makers.get(str(judge), "")
         kin = rows["conversation"].map(supporters).fillna("") if own else pd.Series("", index=rows.index)
         role = export.roles.get(str(judge), "")
@@ -30,14 +29,14 @@ def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> It
         ]
         of_others = plain[(plain["strategy"] == strategy) & plain["judge"].isin(others)]
         if why := _why_no_preference(own, set(kin) - {""}, of_others):
-            row = Row(**of, instrument="", moment="", item=ALL, n=0, clusters=0)
+            row = Row(**labels, instrument="", moment="", item=ALL, n=0, clusters=0)
             row.leave_out("estimate", "low", "high", because=why)
             yield row.cells()
             continue
         mean = of_others.groupby([*SCALE, *UNIT])["score"].mean().rename("others")
         beside = rows.assign(kin=kin).join(mean, on=[*SCALE, *UNIT], how="inner")
         for scale, both in beside[beside["kin"] != ""].groupby(SCALE):
-            yield _preference(of | key_columns(SCALE, scale), both, own, export, bootstrap)
+            yield _preference(labels | key_columns(SCALE, scale), both, own, export, bootstrap)
 
 
 def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> Note | None:
@@ -48,13 +47,11 @@ def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> Note
     return Note("no_other_maker") if of_others.empty else None
 
 
-def _preference(
-    of: dict[str, str], both: pd.DataFrame, own: str, export: Export, bootstrap: Bootstrap
-) -> dict[str, Any]:
+def _preference(labels: Labels, both: pd.DataFrame, own: str, export: Export, bootstrap: Bootstrap) -> Cells:
     kin = (both["kin"] == own).to_numpy(float)
     ahead = (both["score"] - both["others"]).to_numpy(float)
     clusters = clusters_of(both["conversation"], export)
-    row = Row(**of, n=len(both), clusters=len(set(clusters)))
+    row = Row(**labels, n=len(both), clusters=len(set(clusters)))
     if not 0 < kin.sum() < len(kin):
         row.leave_out("estimate", "low", "high", because=Note("one_makers_supporters"))
         return row.cells()
@@ -75,9 +72,9 @@ def judges_makers(folder: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     calls = read_table(path, ("purpose",), ("model", "judge")).astype(str)
-    asked = calls[(calls["purpose"] == "judge") & (calls["judge"] != "")]
-    makers = {judge: {maker_of(model) for model in models} for judge, models in asked.groupby("judge")["model"]}
-    return {str(judge): found.pop() if len(found) == 1 else "" for judge, found in makers.items()}
+    of_judges = calls[(calls["purpose"] == "judge") & (calls["judge"] != "")]
+    makers = {judge: {maker_of(model) for model in models} for judge, models in of_judges.groupby("judge")["model"]}
+    return {str(judge): makers_found.pop() if len(makers_found) == 1 else "" for judge, makers_found in makers.items()}
 
 
 def supporters_makers(folder: Path) -> dict[str, str]:

@@ -25,12 +25,12 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
 from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.judged import clusters_of, key_columns
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 INDEPENDENT = ("williams_t", "williams_p")  # of rows that are independent alone
 COLUMNS = [
@@ -86,7 +86,7 @@ METHODS = {
 Key = tuple[str, ...]
 
 
-def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def strategy_tests(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (`human × judge`, its rows), then those of judges that were not told a field of the seeker.
 
     Of two strategies, `strategy_a` comes first in the alphabet; what only one of them scored is left out and noted.
@@ -97,34 +97,34 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
             yield f"{human} × {judge}", adjust(rows, _family, undecided=are_alike)
 
 
-def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+def _family(row: Cells) -> tuple[Any, ...]:
     return (*(row[name] for name in FAMILY), is_mean(row))
 
 
-def is_mean(row: dict[str, Any]) -> bool:
+def is_mean(row: Cells) -> bool:
     """Return whether a row is of the mean over an instrument's items, which is tested by itself."""
     return bool(row["item"] == ALL_ITEMS)
 
 
-def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[Labels, pd.DataFrame, pd.DataFrame]]:
     """Yield what each row compares, by human and judge first, and the scores of both sides under either strategy."""
     for (human, judge), of_items in _scores_by_strategy(ratings).items():
         for scale, strategies in of_items.items():
-            of = {"judge": judge, "human": human} | key_columns(SCALE, scale)
+            labels = {"judge": judge, "human": human} | key_columns(SCALE, scale)
             for a, b in combinations(sorted(strategies), 2):
-                yield of | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
+                yield labels | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
 
 
-def _without_a_field(export: Export) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+def _without_a_field(export: Export) -> Iterator[tuple[Labels, pd.DataFrame, pd.DataFrame]]:
     """Yield what each strategy compares with itself without a field; the field is a part of the second's name."""
-    for of, whole, without in comparisons(_with_variants(export)):
-        strategy, _sign, variant = of["strategy_b"].partition(VARIANT)
-        if variant and strategy == of["strategy_a"]:
-            yield of, whole, without
+    for labels, whole, without in comparisons(_with_variants(export)):
+        strategy, _sign, variant = labels["strategy_b"].partition(VARIANT)
+        if variant and strategy == labels["strategy_a"]:
+            yield labels, whole, without
 
 
 def _with_variants(export: Export) -> pd.DataFrame:
-    """Return the ratings of people, and of judges that were asked without a field, both as they are and so."""
+    """Return the ratings of people and of judges that were also asked without a field, with and without it."""
     texts = {"rater": str, "strategy": str}
     whole, varied = export.ratings.astype(texts), export.variants.dropna(subset="score").astype(texts)
     codes = [code.partition(VARIANT) for code in varied["rater"]]
@@ -135,28 +135,26 @@ def _with_variants(export: Export) -> pd.DataFrame:
             for strategy, (_key, _sign, variant) in zip(varied["strategy"], codes, strict=True)
         ],
     )
-    asked = named[np.array([bool(get_field_left_out(variant)) for _key, _sign, variant in codes], dtype=bool)]
+    without_field = named[np.array([bool(get_field_left_out(variant)) for _key, _sign, variant in codes], dtype=bool)]
     people = whole["rater_kind"] != "judge"
-    return pd.concat([whole[people | whole["rater"].isin(asked["rater"])], asked], ignore_index=True)
+    return pd.concat([whole[people | whole["rater"].isin(without_field["rater"])], without_field], ignore_index=True)
 
 
 def _scores_by_strategy(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
     """Return the scores of both sides by (human, judge), SCALE and strategy."""
-    found: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
-    for of, both in both_sides(ratings, with_means=True):
-        of_items = found.setdefault((of["human"], of["judge"]), {})
-        of_items.setdefault(tuple(of[name] for name in SCALE), {})[of["strategy"]] = both
-    return found
+    scores: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
+    for labels, both in both_sides(ratings, with_means=True):
+        of_items = scores.setdefault((labels["human"], labels["judge"]), {})
+        of_items.setdefault(tuple(labels[name] for name in SCALE), {})[labels["strategy"]] = both
+    return scores
 
 
-def row_of(
-    of: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
-) -> dict[str, Any]:
+def row_of(labels: Labels, under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Cells:
     """Return the row without p_holm, which needs the other rows."""
     sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)
-    row = Row(**of, n=len(scores), clusters=len(set(clusters)))
+    row = Row(**labels, n=len(scores), clusters=len(set(clusters)))
     human, a, b = scores.to_numpy(float).T
     row.compute("r_a", lambda: correlation.pearson(human, a))
     row.compute("r_b", lambda: correlation.pearson(human, b))
@@ -164,7 +162,7 @@ def row_of(
     if np.isnan(row.values["difference"]):
         row.leave_out("low", "high", "p", *INDEPENDENT, because=Note("no_difference"))
     else:
-        arms = arms_to_draw(scores, of["human"], export)
+        arms = arms_to_draw(scores, labels["human"], export)
         add_interval(row, lambda: _infer(scores, clusters, arms, bootstrap))
         _add_williams(row, correlation.pearson(a, b))
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
@@ -185,7 +183,7 @@ def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np
     return number_names(about["arm"]) if own and about["arm"].nunique() > 1 else None
 
 
-def are_alike(row: dict[str, Any]) -> bool:
+def are_alike(row: Cells) -> bool:
     """Return whether the two r are the same, also in every resample."""
     return bool(abs(row["difference"]) < ALIKE)
 
@@ -195,8 +193,8 @@ def add_interval(row: Row, infer_difference: Callable[[], Inference]) -> None:
     add_inference(row, infer_difference, method_of_difference, interval_of=_interval_of, p=True)
 
 
-def _interval_of(found: Inference) -> Interval:
-    interval = found.interval()
+def _interval_of(inference: Inference) -> Interval:
+    interval = inference.interval()
     refuse_alike(interval.low, interval.high)
     return Interval(max(interval.low, -FARTHEST), min(interval.high, FARTHEST), interval.method)
 
@@ -220,7 +218,7 @@ def _add_williams(row: Row, r_ab: float) -> None:
 
 
 def is_of_field(table: pd.DataFrame) -> pd.Series:
-    """Tell which rows are of a judge with and without a field, the others being of two strategies."""
+    """Return which rows compare a judge with and without a field; the others compare two strategies."""
     return table["strategy_b"].str.contains(VARIANT, regex=False)
 
 

@@ -6,7 +6,6 @@ no one's leaving (a regular end, the cap, a technical failure) only stop a conve
 """
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -18,12 +17,12 @@ from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.proportions import BY_CLUSTERS, METHOD, effective_by_jackknife, wilson
 from studies.analysis.notes import INTERVAL, Note, Notes
-from studies.analysis.rows import Row
+from studies.analysis.rows import Cells, Labels, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, is_end, leaving
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.log_ranks import log_ranks
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -77,21 +76,21 @@ TAILS = (0.025, 0.975)
 NOTHING_ENDED = Note("nothing_ended")
 
 
-def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def survival(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, condition and seekers, their rows), and of all arms together those of the tests."""
-    for _seekers, chats in known_chats(export).groupby("seekers"):
-        groups = {key: Group(found) for key, found in chats.groupby(OF)}
+    for _seekers, chats in observed_chats(export).groupby("seekers"):
+        groups = {key: Group(part) for key, part in chats.groupby(OF)}
         common, left = horizon(groups.values()), any(group.is_leaver.any() for group in groups.values())
         for key, group in groups.items():
-            of = dict(zip(OF, map(str, key), strict=True))
-            rows = _rows(of, group, bootstrap, horizon=common, anybody_left=left)
-            yield " ".join(filter(None, of.values())), list(rows)
-        for (condition, seekers), found in chats.groupby(OF[1:]):
-            of = {"arm": ALL, "condition": str(condition), "seekers": str(seekers)}
-            yield " ".join(filter(None, of.values())), list(log_ranks(of, found))
+            labels = dict(zip(OF, map(str, key), strict=True))
+            rows = _rows(labels, group, bootstrap, horizon=common, anybody_left=left)
+            yield " ".join(filter(None, labels.values())), list(rows)
+        for (condition, seekers), part in chats.groupby(OF[1:]):
+            labels = {"arm": ALL, "condition": str(condition), "seekers": str(seekers)}
+            yield " ".join(filter(None, labels.values())), list(log_ranks(labels, part))
 
 
-def known_chats(export: Export) -> pd.DataFrame:
+def observed_chats(export: Export) -> pd.DataFrame:
     """Return the chats with an arm of which something is known: a turn, or how they ended before the first."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     begun = (chats["turns"] > 0) | ((chats["turns"] == 0) & chats["end_reason"].isin(LEAVING))
@@ -99,20 +98,18 @@ def known_chats(export: Export) -> pd.DataFrame:
 
 
 def horizon(groups: Collection[Group]) -> int:
-    """Return the last turn up to which all curves tell; the same for all arms, so that their mean turns compare."""
+    """Return the last turn at which all curves are known; one for all arms, so that their mean turns compare."""
     shortest = min(group.last_known_turn() for group in groups)
     return int(shortest) if np.isfinite(shortest) else max(int(group.turns.max()) for group in groups)
 
 
-def _rows(
-    of: dict[str, str], group: Group, bootstrap: Bootstrap, *, horizon: int, anybody_left: bool
-) -> Iterator[dict[str, Any]]:
+def _rows(labels: Labels, group: Group, bootstrap: Bootstrap, *, horizon: int, anybody_left: bool) -> Iterator[Cells]:
     seen = [place for place in range(len(ENDS)) if (group.ends == place).any()]
 
     def shares(sums: Array) -> Array:
-        found = group.reshape_sums(sums)
-        open_, ongoing = incidence.still_open(leaving(found)), incidence.still_open(found)
-        return np.stack([open_, ongoing, *(incidence.incidence(found, end) for end in seen)], axis=-2)
+        counts = group.reshape_sums(sums)
+        open_, ongoing = incidence.still_open(leaving(counts)), incidence.still_open(counts)
+        return np.stack([open_, ongoing, *(incidence.incidence(counts, end) for end in seen)], axis=-2)
 
     sums = group.sums()
     total = sums.sum(axis=0)
@@ -120,29 +117,28 @@ def _rows(
     for number, (statistic, end) in enumerate([(OPEN, ""), (ONGOING, ""), *((INCIDENCE, ENDS[one]) for one in seen)]):
         for turn in range(1, estimates.shape[-1]):
             about = {"statistic": statistic, "end": end, "turn": turn}
-            yield _share(of | about, group, float(estimates[number, turn]), without[:, number, turn])
-    yield _median(of, group, bootstrap)
-    yield _mean(of | {"statistic": MEAN, "end": "", "turn": horizon}, group, bootstrap, anybody_left=anybody_left)
-    yield _actual_mean(of, group, bootstrap)
+            yield _share(labels | about, group, float(estimates[number, turn]), without[:, number, turn])
+    yield _median(labels, group, bootstrap)
+    yield _mean(labels | {"statistic": MEAN, "end": "", "turn": horizon}, group, bootstrap, anybody_left=anybody_left)
+    yield _actual_mean(labels, group, bootstrap)
 
 
-def _new_row(of: dict[str, Any], group: Group) -> Row:
-    row = Row(**of, n=len(group.chats), clusters=len(group.counts))
-    turn = of["turn"]
+def _new_row(labels: Cells, group: Group) -> Row:
+    row = Row(**labels, n=len(group.chats), clusters=len(group.counts))
+    turn = labels["turn"]
     row.values["at_risk"] = pd.NA if turn is pd.NA else group.at_risk(turn)
     return row
 
 
-def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) -> dict[str, Any]:
+def _share(labels: Cells, group: Group, estimate: float, without: Array) -> Cells:
     """Return the row of a share; `without` is the estimate with each of the clusters left out."""
-    row = _new_row(of, group)
+    row = _new_row(labels, group)
     row.values["estimate"] = estimate = round(estimate, ROUNDED)
     if len(group.counts) < 2:
         row.leave_out("low", "high", because=Note("under_two_clusters"))
     elif estimate in (0, 1):
-        _add_wilson(
-            row, estimate, group.count_followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS), METHOD
-        )
+        followed = group.count_followed(labels["turn"], LEAVING if labels["statistic"] == OPEN else ENDS)
+        _add_wilson(row, estimate, followed, METHOD)
     elif np.isnan(without).any():
         row.leave_out("low", "high", because=Note("turn_unknown_without_cluster"))
     else:
@@ -161,12 +157,12 @@ def _note_few_clusters(row: Row) -> None:
         row.add_notes(Note("few_clusters", count=clusters).on(INTERVAL))
 
 
-def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> dict[str, Any]:
+def _mean(labels: Cells, group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> Cells:
     """Return the row of a restricted mean; unless `anybody_left` in any arm, it is that of the whole."""
-    row = _new_row(of, group)
+    row = _new_row(labels, group)
 
     def mean(sums: Array) -> Array:
-        return incidence.restricted_mean(leaving(group.reshape_sums(sums)), of["turn"])
+        return incidence.restricted_mean(leaving(group.reshape_sums(sums)), labels["turn"])
 
     sums = group.sums()
     row.values["estimate"] = float(mean(sums.sum(axis=0)))
@@ -182,16 +178,16 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
     return row.cells()
 
 
-def _actual_mean(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
-    row = _new_row(of | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
+def _actual_mean(labels: Labels, group: Group, bootstrap: Bootstrap) -> Cells:
+    row = _new_row(labels | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
     turns = group.turns.astype(float)
     row.values["estimate"] = float(turns.mean())
     add_interval(row, turns, group.clusters, bootstrap, alike="turns_alike")
     return row.cells()
 
 
-def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
-    row = _new_row(of | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
+def _median(labels: Labels, group: Group, bootstrap: Bootstrap) -> Cells:
+    row = _new_row(labels | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
     estimate = float(incidence.median(leaving(group.counts.sum(axis=0))))
     if np.isfinite(estimate):
         row.values["estimate"] = estimate
@@ -220,8 +216,8 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
     if len(sums) < 2:
         row.leave_out("low", "high", because=Note("under_two_clusters"))
         return
-    drawn = weights(len(sums), bootstrap.replicates, bootstrap.seed) @ sums
-    bounds = np.quantile(incidence.median(leaving(group.reshape_sums(drawn))), TAILS, method="inverted_cdf")
+    draws = weights(len(sums), bootstrap.replicates, bootstrap.seed) @ sums
+    bounds = np.quantile(incidence.median(leaving(group.reshape_sums(draws))), TAILS, method="inverted_cdf")
     row.add_methods(Note("cluster_bootstrap", interval=Note("percentile")))
     for name, bound in zip(("low", "high"), bounds, strict=True):
         if np.isfinite(bound):

@@ -1,12 +1,12 @@
-"""The facts that a table of results tells of itself."""
+"""The description of a table of results."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.rows import Cells
 
-Part = Callable[..., Iterator[tuple[str, list[dict[str, Any]]]]]
+Parts = Iterator[tuple[str, list[Cells]]]  # (what, its rows)
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Table:
     """
 
     name: str  # of its file, without ".csv"
-    compute: Part
+    compute: Callable[..., Parts]
     columns: Sequence[str]
     methods: Mapping[str, str]  # column or statistic → how it is computed
     heading: str  # what the report calls it

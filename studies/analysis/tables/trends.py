@@ -1,7 +1,6 @@
 """trends.csv: how the seekers' supposed emotion and the ratings on the way go over the turns."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -10,12 +9,12 @@ from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cl
 from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import ESTIMATE, Row
+from studies.analysis.rows import ESTIMATE, Cells, Labels, Row
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.inferences import add_inference
 from studies.analysis.tables.scores import conversation_scores
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
     "arm",
@@ -42,7 +41,7 @@ ON_THE_WAY = ("checkpoint", "turn")  # moments
 MEAN, SLOPE = "mean", "slope"
 
 
-def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def trends(export: Export, bootstrap: Bootstrap) -> Parts:
     """Yield (arm, its rows).
 
     `source` is that of states.csv, or the kind of raters, or empty: what the file of an import says. Means are over the
@@ -52,19 +51,19 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
     scores = scores[scores["arm"] != ""]
     languages = find_languages(scores)
     for arm, of_arm in scores.groupby("arm"):
-        rows: list[dict[str, Any]] = []
+        rows: list[Cells] = []
         for key, group in of_arm.groupby(OF):
-            of = dict(zip(OF, map(str, key), strict=True))
-            for language, kept in split_by_language(group, languages):
-                rows += _course(of | {"language": language}, kept, bootstrap)
+            labels = dict(zip(OF, map(str, key), strict=True))
+            for language, part in split_by_language(group, languages):
+                rows += _course(labels | {"language": language}, part, bootstrap)
         yield str(arm), rows
 
 
-def _course(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _course(labels: Labels, scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield the row of each turn's mean, and that of the slope."""
     for turn, at_turn in scores.groupby("turn"):
-        yield _mean(of | {"statistic": MEAN, "turn": int(turn)}, at_turn, bootstrap)
-    yield _slope(of | {"statistic": SLOPE, "turn": pd.NA}, scores, bootstrap)
+        yield _mean(labels | {"statistic": MEAN, "turn": int(turn)}, at_turn, bootstrap)
+    yield _slope(labels | {"statistic": SLOPE, "turn": pd.NA}, scores, bootstrap)
 
 
 def emotions(export: Export) -> pd.DataFrame:
@@ -86,8 +85,8 @@ def _emotions(export: Export) -> pd.DataFrame:
 
 
 def _imports(export: Export) -> pd.DataFrame:
-    said = _with_conversation(export.emotions[["conversation", "turn", "score"]], export.whole())
-    return said.assign(source="", instrument="", moment="", item=IMPORTED)
+    scores = _with_conversation(export.emotions[["conversation", "turn", "score"]], export.whole())
+    return scores.assign(source="", instrument="", moment="", item=IMPORTED)
 
 
 def _checkpoints(export: Export) -> pd.DataFrame:
@@ -105,13 +104,13 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
     return scores.join(about, on="conversation", how="inner").reset_index(drop=True)
 
 
-def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    row, values = Row(**of), scores["score"].to_numpy(float)
+def _mean(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
+    row, values = Row(**labels), scores["score"].to_numpy(float)
     add_mean(row, values, scores["cluster"].to_numpy(str), bootstrap, alike="scores_alike", nothing="no_scores")
     return row.cells()
 
 
-def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+def _slope(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     """Return the row of the slope: points per turn within conversations.
 
     So it does not matter which of them go on for long.
@@ -120,7 +119,7 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
     first = turns[np.unique(numbers, return_index=True)[1]]
     goes_on = np.bincount(numbers, turns != first[numbers]) > 0
     several = scores[goes_on[numbers]]
-    row = Row(**of, n=int(goes_on.sum()), clusters=several["cluster"].nunique())
+    row = Row(**labels, n=int(goes_on.sum()), clusters=several["cluster"].nunique())
     if several.empty:
         row.leave_out("estimate", "low", "high", because=Note("no_two_turns"))
         return row.cells()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, weights
 from studies.analysis.frames import Export, read_pairs, read_table
 from studies.analysis.notes import Note
+from studies.analysis.rows import Labels
 from studies.design.pairing import name_seekers
 
 OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid", "setup")
@@ -34,22 +35,22 @@ class Verdicts:
     alike: int  # both sides were of the same arm and the same kind of seekers
     ablated: int  # on two arms, and a seeker was changed for an ablation
 
-    def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
+    def groups(self) -> Iterator[tuple[Labels, "Group"]]:
         """Yield the verdicts of each kind of raters, and of judges of each role, on each question."""
         keys = ["instrument", "question", "raters"]
-        for of, rows in self.rows.groupby(keys):
+        for key, rows in self.rows.groupby(keys):
             role = max(rows["role"])  # theirs, or empty where the file does not tell it
-            yield {**dict(zip(keys, map(str, of), strict=True)), "role": role}, Group(rows.reset_index(drop=True))
+            yield {**dict(zip(keys, map(str, key), strict=True)), "role": role}, Group(rows.reset_index(drop=True))
 
 
 @dataclass(frozen=True)
 class Group:
     rows: pd.DataFrame
 
-    def contests(self) -> Iterator[tuple[dict[str, str], "Group"]]:
+    def contests(self) -> Iterator[tuple[Labels, "Group"]]:
         keys = ["contestant_a", "contestant_b"]
-        for of, rows in self.rows.groupby(keys):
-            yield dict(zip(keys, map(str, of), strict=True)), Group(rows.reset_index(drop=True))
+        for key, rows in self.rows.groupby(keys):
+            yield dict(zip(keys, map(str, key), strict=True)), Group(rows.reset_index(drop=True))
 
     @cached_property
     def raters(self) -> NDArray[np.intp]:
@@ -91,7 +92,7 @@ class Group:
         `Bootstrap.resample_two_way` makes up; but that gives a variance alone, and strengths are fitted anew to each
         replicate. Shares of wins hold the planted values (docs/developers/coverage.md).
         """
-        drawn = [
+        draws = [
             (weights(int(numbers.max()) + 1, bootstrap.replicates, (bootstrap.seed, place)), numbers)
             for place, numbers in enumerate(self.resampled_units().values())
         ]
@@ -99,7 +100,7 @@ class Group:
         parts = []
         for start in range(0, bootstrap.replicates, step):
             counting = np.ones((1, len(values)))
-            for weight, numbers in drawn:
+            for weight, numbers in draws:
                 counting = counting * weight[start : start + step, numbers]
             parts.append(counting @ values)
         return np.concatenate(parts)
@@ -115,15 +116,15 @@ def read_verdicts(export: Export) -> Verdicts | None:
     sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
     # Arms are compared by unchanged seekers alone; seekers of ablations are contestants of their own.
     whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "") | (sides[0]["arm"] == sides[1]["arm"])
-    kept = ~(table["rater"].isin(export.excluded) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false"))
+    is_kept = ~(table["rater"].isin(export.excluded) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false"))
     named = pd.DataFrame([_contestants(*both) for both in _both(sides)], columns=["contestant_a", "contestant_b"])
     differ = named["contestant_a"] != named["contestant_b"]
     rows = pd.concat([_verdict_signs(table), named], axis=1).assign(cluster=_clusters(table, sides))
     return Verdicts(
-        rows=_in_order(rows[whole & kept & differ].reset_index(drop=True)),
-        left_out=int((whole & ~kept).sum()),
-        alike=int((whole & kept & ~differ).sum()),
-        ablated=int((~whole & kept).sum()),
+        rows=_in_order(rows[whole & is_kept & differ].reset_index(drop=True)),
+        left_out=int((whole & ~is_kept).sum()),
+        alike=int((whole & is_kept & ~differ).sum()),
+        ablated=int((~whole & is_kept).sum()),
     )
 
 
@@ -143,7 +144,7 @@ def _about(export: Export, table: pd.DataFrame) -> pd.DataFrame:
     return about.set_index("conversation")
 
 
-def _both(sides: list[pd.DataFrame]) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+def _both(sides: list[pd.DataFrame]) -> Iterator[tuple[Labels, dict[str, str]]]:
     yield from zip(*(side.to_dict("records") for side in sides), strict=True)
 
 
@@ -154,8 +155,8 @@ def _contestants(a: dict[str, str], b: dict[str, str]) -> tuple[str, str]:
     return _seekers(a), _seekers(b)
 
 
-def _seekers(of: dict[str, str]) -> str:
-    return name_seekers(of["seeker_kind"], of["condition"], of["setup"])
+def _seekers(side: Labels) -> str:
+    return name_seekers(side["seeker_kind"], side["condition"], side["setup"])
 
 
 def _clusters(table: pd.DataFrame, sides: list[pd.DataFrame]) -> pd.Series:

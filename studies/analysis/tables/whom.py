@@ -1,4 +1,4 @@
-"""Final scores by whom an arm talked to, so that two conditions or setups can be compared on the same ones."""
+"""Final scores by profile or person, so that two conditions or setups can be compared on the same ones."""
 
 import pandas as pd  # noqa: TID253
 
@@ -22,8 +22,8 @@ def scores_by_cluster(export: Export, ratings: pd.DataFrame) -> pd.DataFrame:
     items = scores.groupby(keys[:3])["item"].transform("nunique")
     of_several = mean_of_items(scores[items > 1], items[items > 1])
     scores = pd.concat([scores, of_several]).join(_about(export), on="conversation")
-    of = [*GROUP, "item", "condition", "setup", "cluster"]
-    by_cluster = scores[scores["arm"] != ""].rename(columns={"seeker_kind": "seekers"}).groupby(of)["score"]
+    grouping = [*GROUP, "item", "condition", "setup", "cluster"]
+    by_cluster = scores[scores["arm"] != ""].rename(columns={"seeker_kind": "seekers"}).groupby(grouping)["score"]
     return by_cluster.agg(score="mean", conversations="size").reset_index()
 
 

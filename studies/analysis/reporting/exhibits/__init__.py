@@ -25,8 +25,8 @@ EXHIBITS: tuple[Callable[[Results], Exhibit | None], ...] = (
 def exhibits_of(results: Results) -> list[Exhibit]:
     """Return the exhibits that the study has, numbered in their order; figures are drawn here."""
     numbering = Numbering()
-    found = [exhibit for make in EXHIBITS if (exhibit := make(results))]
+    exhibits = [exhibit for make in EXHIBITS if (exhibit := make(results))]
     return [
         replace(exhibit, part=numbering.label(exhibit.part), beside=[numbering.label(part) for part in exhibit.beside])
-        for exhibit in found
+        for exhibit in exhibits
     ]

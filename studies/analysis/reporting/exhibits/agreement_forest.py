@@ -48,30 +48,32 @@ READ: Mapping[str, Callable[[], str]] = {  # by EmoHarbor's strategies
 
 def agreement_forest(results: Results) -> Exhibit | None:
     rows = agreement_rows(results)
-    known = rows[rows["pearson"].notna()] if len(rows) else rows
-    whole = whole_rows(known) if len(known) else known
+    with_r = rows[rows["pearson"].notna()] if len(rows) else rows
+    whole = whole_rows(with_r) if len(with_r) else with_r
     alpha = opposed_alpha(results, rows, "human")
-    if whole.empty and (alpha is None or known.empty):
+    if whole.empty and (alpha is None or with_r.empty):
         return None
     instrument = str(rows["instrument"].iloc[0])
-    of = {"human": raters_name(rows["human"].iloc[0]), "level": LEVEL}
-    of["scale"] = (
+    words = {"human": raters_name(rows["human"].iloc[0]), "level": LEVEL}
+    words["scale"] = (
         measure_name(whole)
         if alpha is None
         else _("each item of {instrument}").format(instrument=instrument_name(instrument))
     )
-    panels = {"": _lines(whole)} if alpha is None else _lines_by_item(known, instrument)
-    names = [] if alpha is None else _series(known)
-    drawn = figure(
+    panels = {"": _lines(whole)} if alpha is None else _lines_by_item(with_r, instrument)
+    names = [] if alpha is None else _series(with_r)
+    chart = figure(
         "main-agreement",
-        _("Agreement of judges with {human}").format(**of),
+        _("Agreement of judges with {human}").format(**words),
         _("Pearson's r on {scale}, one score for each conversation, with {level} intervals ({method}).").format(
-            method=_("cluster bootstrap") if results.bootstrap.draws_r else _("jackknife of clusters"), **of
+            method=_("cluster bootstrap") if results.bootstrap.draws_r else _("jackknife of clusters"), **words
         ),
         dot_panels(panels, _("Pearson's r"), series=names, at=0, width=ONE, whole=SCALE_OF_R, ticks=TICKS_OF_R),
     )
-    said = _describe(whole) if alpha is None else _describe_items(known, alpha)
-    return Exhibit("agreement", _("Agreement of judges and people"), list(said), drawn, rows, _by_item(rows, of))
+    sentences = _describe(whole) if alpha is None else _describe_items(with_r, alpha)
+    return Exhibit(
+        "agreement", _("Agreement of judges and people"), list(sentences), chart, rows, _by_item(rows, words)
+    )
 
 
 def agreement_rows(results: Results) -> pd.DataFrame:
@@ -118,10 +120,10 @@ def _series(rows: pd.DataFrame) -> list[str]:
 def _lines_by_item(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
     """Return a panel for each judge, with a line for each item and a mark for each strategy."""
     strategies, judges = (list(dict.fromkeys(rows[name])) for name in ("strategy", "judge"))
-    found = {(row["judge"], row["item"], row["strategy"]): estimate_of(row, R) for row in records(rows)}
+    estimates = {(row["judge"], row["item"], row["strategy"]): estimate_of(row, R) for row in records(rows)}
     return {
         judge if len(judges) > 1 else "": [
-            Line(item_name(instrument, item), [found.get((judge, item, one), NOTHING) for one in strategies])
+            Line(item_name(instrument, item), [estimates.get((judge, item, one), NOTHING) for one in strategies])
             for item in in_order(instrument, rows["item"])
         ]
         for judge in judges
@@ -144,7 +146,7 @@ def _describe_items(rows: pd.DataFrame, alpha: float) -> Iterator[str]:
 
 def _describe(whole: pd.DataFrame) -> Iterator[str]:
     alone = whole["judge"].nunique() == 1
-    found = [
+    values = [
         _("r = {r} ({judge})").format(
             judge=judge_label(row["judge"], row["strategy"], alone=alone),
             r=with_bounds(*(float(row[name]) for name in R)),
@@ -153,7 +155,7 @@ def _describe(whole: pd.DataFrame) -> Iterator[str]:
     ]
     yield ngettext(
         "The judge agrees with {human} at {found}.", "Judges agree with {human} at {found}.", whole["judge"].nunique()
-    ).format(human=raters_name(whole["human"].iloc[0]), found=join_names(found))
+    ).format(human=raters_name(whole["human"].iloc[0]), found=join_names(values))
     yield _describe_rows(whole)
     read = [what() for strategy, what in READ.items() if strategy in set(whole["strategy"])]
     if len(read) > 1:
@@ -166,12 +168,12 @@ def _describe_rows(rows: pd.DataFrame) -> str:
     )
 
 
-def _by_item(rows: pd.DataFrame, of: dict[str, str]) -> list[Excerpt]:
+def _by_item(rows: pd.DataFrame, names: dict[str, str]) -> list[Excerpt]:
     """Return the table of correlations; empty where there is one item."""
     instrument = str(rows["instrument"].iloc[0])
     if rows["item"].nunique() < 2:
         return []
-    caption = _("Pearson's r of judges and {human} by item, with {level} intervals").format(**of)
+    caption = _("Pearson's r of judges and {human} by item, with {level} intervals").format(**names)
     remark = ""
     if (rows["item"] == ALL_ITEMS).any():
         remark = _(
@@ -191,9 +193,11 @@ def r_by_item(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
     if rows[across].nunique() > MOST_COLUMNS:
         across, down = down, across
     blocks = []
-    for key, found in rows.groupby(down, sort=False):
-        texts = {_name_of(across, one): _r_of_items(of, instrument) for one, of in found.groupby(across, sort=False)}
-        items = whole_first(in_order(instrument, found["item"]))
+    for key, group in rows.groupby(down, sort=False):
+        texts = {
+            _name_of(across, one): _r_of_items(part, instrument) for one, part in group.groupby(across, sort=False)
+        }
+        items = whole_first(in_order(instrument, group["item"]))
         titles = [title for item in items for title in _titles(instrument, item)]
         block = pd.DataFrame(texts).reindex([*titles, _("Conversations")]).rename_axis("item").reset_index()
         blocks.append(block.assign(**{down: _name_of(down, key)})[[down, *block.columns]])

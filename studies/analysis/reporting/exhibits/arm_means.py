@@ -41,40 +41,40 @@ def arm_means(results: Results) -> Exhibit | None:
     rows = arm_rows(results)
     if not _arms(rows) > 1:
         return None
-    of = {"raters": raters_name(rows["raters"].iloc[0]), "level": LEVEL}
-    of["scale"] = instrument_name(str(rows["instrument"].iloc[0]))
+    names = {"raters": raters_name(rows["raters"].iloc[0]), "level": LEVEL}
+    names["scale"] = instrument_name(str(rows["instrument"].iloc[0]))
     arms = list(dict.fromkeys(rows["arm"]))
     first = rows.iloc[0]
     name = f"arms-{first['raters']}-{first['instrument']}-{first['moment']}" if shows_items(rows) else "main-arms"
-    drawn = figure(
+    chart = figure(
         name,
-        _("Means of the arms as rated by {raters}").format(**of),
-        join_sentences([_describe_intervals(results, of), _describe_axis(results, rows)]),
+        _("Means of the arms as rated by {raters}").format(**names),
+        join_sentences([_describe_intervals(results, names), _describe_axis(results, rows)]),
         _draw(rows, arms),
     )
-    said = [
+    sentences = [
         *_describe(rows),
         say_opposed(opposed_alpha(results, rows, "raters")),
         _describe_best(rows, results),
         *_describe_leaving(results.table("survival")),
     ]
     board = board_of(str(first["raters"]), rows, results, NOT_DESCRIBED)
-    return Exhibit("arms", _("The arms"), list(filter(None, said)), drawn, rows, [board])
+    return Exhibit("arms", _("The arms"), list(filter(None, sentences)), chart, rows, [board])
 
 
-def _describe_intervals(results: Results, of: Mapping[str, str]) -> str:
+def _describe_intervals(results: Results, names: Mapping[str, str]) -> str:
     return _(
         "Means over the conversations of an arm on {scale}, with {level} intervals (BCa, cluster bootstrap of {count} "
         "resamples). Intervals of differences between arms are Student's t."
-    ).format(count=count(results.bootstrap.replicates), **of)
+    ).format(count=count(results.bootstrap.replicates), **names)
 
 
 def _describe_axis(results: Results, rows: pd.DataFrame) -> str:
     """Say that the axis is a part of the scale, where the codebook has one scale for all items."""
-    known = scales_in(results.export.folder / CODEBOOK)
+    scales = scales_in(results.export.folder / CODEBOOK)
     instrument = str(rows["instrument"].iloc[0])
-    found = {known.get((instrument, item)) for item in set(rows["item"]) - {ALL_ITEMS}}
-    (scale,) = found if len(found) == 1 else (None,)
+    scales_of_items = {scales.get((instrument, item)) for item in set(rows["item"]) - {ALL_ITEMS}}
+    (scale,) = scales_of_items if len(scales_of_items) == 1 else (None,)
     if scale is None:
         return ""
     return _("The axis is a part of the scale from {lowest} to {highest}.").format(
@@ -115,18 +115,18 @@ def _draw(rows: pd.DataFrame, arms: list[str]) -> Canvas:
     if len(whole):
         return _by_arm(whole)
     instrument = str(rows["instrument"].iloc[0])
-    panels = {item: [_line(row) for row in records(found)] for item, found in by_item(rows, instrument).items()}
+    panels = {item: [_line(row) for row in records(of_item)] for item, of_item in by_item(rows, instrument).items()}
     return dot_panels(panels, _("mean score"))
 
 
 def _by_item(rows: pd.DataFrame, arms: list[str]) -> Canvas:
     """Draw a line for each item and a mark for each arm."""
     instrument = str(rows["instrument"].iloc[0])
-    found = {(row["item"], row["arm"]): estimate_of(row, MEAN) for row in records(rows)}
+    estimates = {(row["item"], row["arm"]): estimate_of(row, MEAN) for row in records(rows)}
     lines = [
         Line(
             item_name(instrument, item),
-            [found.get((item, arm), NOTHING) for arm in arms],
+            [estimates.get((item, arm), NOTHING) for arm in arms],
             is_whole=item == ALL_ITEMS,
         )
         for item in whole_first(in_order(instrument, rows["item"]))
@@ -164,18 +164,18 @@ def _describe_best(rows: pd.DataFrame, results: Results) -> str:
     first = whole_rows(rows).iloc[0]
     same = (table[[*SCALE, "raters"]] == first[[*SCALE, "raters"]]).all(axis=1)
     of_pair = table[["arm_a", "arm_b"]].isin(pair).all(axis=1)
-    found = records(table[same & of_pair & table["difference"].notna()])
-    if len(found) != 1:  # several kinds of seekers or conditions, each with a difference of its own
+    differences = records(table[same & of_pair & table["difference"].notna()])
+    if len(differences) != 1:  # several kinds of seekers or conditions, each with a difference of its own
         return ""
-    (row,) = found
+    (row,) = differences
     values = row["difference"], row["low"], row["high"]
     if row["arm_a"] != pair[0]:
         values = -row["difference"], -row["high"], -row["low"]
-    said = [with_bounds(*values), *([p_value(row["p_holm"])] if pd.notna(row["p_holm"]) else [])]
+    texts = [with_bounds(*values), *([p_value(row["p_holm"])] if pd.notna(row["p_holm"]) else [])]
     return join_sentences(
         [
             _("The two arms with the highest means: {best} − {second} {values}.").format(
-                best=pair[0], second=pair[1], values=join_with_commas(said)
+                best=pair[0], second=pair[1], values=join_with_commas(texts)
             ),
             _("p is after Holm's correction over all pairs of arms."),
             ""
@@ -195,11 +195,11 @@ def _describe_leaving(table: pd.DataFrame) -> Iterator[str]:
         left = shares[shares > 0]
         if left.empty:
             continue
-        said = [f"{arm} {percent(share)}" for arm, share in left.items()]
-        said += [_("no other arm")] if len(left) < len(shares) else []
+        texts = [f"{arm} {percent(share)}" for arm, share in left.items()]
+        texts += [_("no other arm")] if len(left) < len(shares) else []
         early = (last[last["end"] == "early"]["estimate"] > 0).any()
         text = _("Walked out or ended early ({seekers}): {arms}.") if early else _("Walked out ({seekers}): {arms}.")
-        yield text.format(seekers=kind_of_seekers(str(seekers), str(condition)), arms=join_names(said))
+        yield text.format(seekers=kind_of_seekers(str(seekers), str(condition)), arms=join_names(texts))
         yield from _describe_log_rank(rows)
 
 

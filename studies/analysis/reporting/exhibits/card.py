@@ -44,8 +44,8 @@ def _block(heading: str, facts: list[Fact], more: str = "") -> list[Markup]:
         for what, number, beside in facts[:MOST]
     ]
     below = [_("{count} more below").format(count=rest)] if rest > 0 else []
-    said = [tag("p", text) for text in (*below, *([more] if more else []))]
-    return [tag("h2", heading), tag("dl", *lines), *said]
+    paragraphs = [tag("p", text) for text in (*below, *([more] if more else []))]
+    return [tag("h2", heading), tag("dl", *lines), *paragraphs]
 
 
 def _agreement(results: Results) -> list[Markup]:
@@ -111,14 +111,14 @@ def _contrasts(results: Results) -> list[Markup]:
         for row in records(whole)
         if pd.notna(row["difference"])
     ]
-    said = _("Not declared in advance, so exploratory; p after Holm's correction.")
-    return _block(_("What a strategy adds to r"), facts, said)
+    remark = _("Not declared in advance, so exploratory; p after Holm's correction.")
+    return _block(_("What a strategy adds to r"), facts, remark)
 
 
 def _interval_and_p(row: dict[str, object], names: tuple[str, ...], p: str) -> str:
     low, high = (float(str(row[name])) for name in names)
-    said = [bounds(low, high), p_value(float(str(row[p]))) if pd.notna(row[p]) else ""]
-    return ", ".join(filter(None, said))
+    texts = [bounds(low, high), p_value(float(str(row[p]))) if pd.notna(row[p]) else ""]
+    return ", ".join(filter(None, texts))
 
 
 def _arms(results: Results) -> list[Markup]:
@@ -159,20 +159,20 @@ def _scores(results: Results) -> str:
     judges."""
     kinds = results.export.ratings["rater_kind"].astype(str).value_counts()
     number = int(kinds.sum())
-    said = ngettext("{count} score on an item", "{count} scores on items", number).format(count=count(number))
+    text = ngettext("{count} score on an item", "{count} scores on items", number).format(count=count(number))
     by_people = [
         _("{count} by {raters}").format(count=count(int(kinds[kind])), raters=raters_name(kind))
         for kind in HUMANS
         if kind in kinds and len(kinds) > 1
     ]
-    return _("{scores} ({parts})").format(scores=said, parts=join_names(by_people)) if by_people else said
+    return _("{scores} ({parts})").format(scores=text, parts=join_names(by_people)) if by_people else text
 
 
 def _clusters(results: Results) -> list[int]:
     """Return the number of clusters behind each interval of the card."""
     declared = _declared_contrasts(results)
-    found = [agreement_rows(results), arm_rows(results), *([] if len(declared) else [gain_rows(results)])]
-    tables = [*(whole_rows(rows) for rows in found if len(rows)), declared]
+    of_exhibits = [agreement_rows(results), arm_rows(results), *([] if len(declared) else [gain_rows(results)])]
+    tables = [*(whole_rows(rows) for rows in of_exhibits if len(rows)), declared]
     return [int(number) for rows in tables if len(rows) for number in rows["clusters"].dropna()]
 
 

@@ -15,16 +15,16 @@ from studies.analysis.results import Results
 
 def flow_of_people(results: Results) -> Exhibit | None:
     """Return the way of the first track; the supplement has the others."""
-    found = flows(results)
-    if not found:
+    tracks = flows(results)
+    if not tracks:
         return None
-    track, counts = found[0]
+    track, counts = tracks[0]
     table = results.table("flow")
     rows = table[table["track"] == track]
     return Exhibit(
         "flow",
         _("People and conversations"),
-        [*_describe(counts), *_describe_others(found[1:], results)],
+        [*_describe(counts), *_describe_others(tracks[1:], results)],
         flow_figure(track, counts),
         _rows_of_counts(rows),
     )
@@ -54,9 +54,9 @@ def _describe(counts: Mapping[str, int]) -> Iterator[str]:
 def _describe_others(tracks: Sequence[tuple[str, Mapping[str, int]]], results: Results) -> Iterator[str]:
     """Say where the conversations are that this figure does not count."""
     others = [(track_name(track), counts.get("conversations_begun", 0)) for track, counts in tracks]
-    said = [f"{name} ({count(number)})" for name, number in others if number]
-    if said:
-        yield _("Other conversations are in the flows of the supplement: {tracks}.").format(tracks=join_names(said))
+    texts = [f"{name} ({count(number)})" for name, number in others if number]
+    if texts:
+        yield _("Other conversations are in the flows of the supplement: {tracks}.").format(tracks=join_names(texts))
     changed = int((results.export.chats["setup"] != "").sum())
     if changed:
         yield ngettext(

@@ -22,13 +22,13 @@ def rater_reliability(results: Results) -> Exhibit | None:
     rows = _rows(results.table("reliability"))
     if rows.empty:
         return None
-    of = {"raters": raters_name(rows["raters"].iloc[0]), "scale": instrument_name(str(rows["instrument"].iloc[0]))}
-    known = [name for name in SHOWN if rows[name].notna().any()]
+    names = {"raters": raters_name(rows["raters"].iloc[0]), "scale": instrument_name(str(rows["instrument"].iloc[0]))}
+    columns = [name for name in SHOWN if rows[name].notna().any()]
     ordered = in_item_order(rows, str(rows["instrument"].iloc[0]))
-    frame = with_intervals(ordered, known)[["item", "n", "k", *known]]
+    frame = with_intervals(ordered, columns)[["item", "n", "k", *columns]]
     table = Excerpt(
         "main-reliability",
-        _("Reliability of the ratings of {raters} on {scale}, with {level} intervals").format(level=LEVEL, **of),
+        _("Reliability of the ratings of {raters} on {scale}, with {level} intervals").format(level=LEVEL, **names),
         frame,
         _(
             "n is the number of rated conversations, k the ratings of each (on average). ICC(A,1): one rater whose "
@@ -42,16 +42,16 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     people = table[~table["raters"].str.startswith("judge") & (table["item"] != ALL_ITEMS)]
-    known = people[people[[*SHOWN]].notna().any(axis=1)]
-    rows = known[known["unit"] == BY_CONVERSATION]
-    return main_rows(known if rows.empty else rows, "raters")
+    with_value = people[people[[*SHOWN]].notna().any(axis=1)]
+    rows = with_value[with_value["unit"] == BY_CONVERSATION]
+    return main_rows(with_value if rows.empty else rows, "raters")
 
 
 def _describe(rows: pd.DataFrame) -> Iterator[str]:
     name, title = ("icc_a_1", "ICC(A,1)") if rows["icc_a_1"].notna().any() else ("icc_1_1", "ICC(1,1)")
-    known = rows[name].dropna().astype(float)
-    if len(known):
-        values = decimal(known.min()) if len(known) == 1 else f"{decimal(known.min())}–{decimal(known.max())}"
+    icc = rows[name].dropna().astype(float)
+    if len(icc):
+        text = decimal(icc.min()) if len(icc) == 1 else f"{decimal(icc.min())}–{decimal(icc.max())}"
         yield _("A single rating of {raters} has a reliability of {values} ({title}); {k} raters each.").format(
-            raters=raters_name(rows["raters"].iloc[0]), values=values, title=title, k=span(rows["k"])
+            raters=raters_name(rows["raters"].iloc[0]), values=text, title=title, k=span(rows["k"])
         )

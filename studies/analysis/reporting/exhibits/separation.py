@@ -38,7 +38,7 @@ def _worst_case(results: Results) -> Exhibit | None:
     first = rows.iloc[0]
     rows = rows[(rows["raters"] == first["raters"]) & (rows["seekers"] == first["seekers"])]
     rows = rows.sort_values("average", ascending=False, kind="stable")
-    of = {"raters": raters_name(first["raters"]), "scale": instrument_name(first["instrument"]), "level": LEVEL}
+    words = {"raters": raters_name(first["raters"]), "scale": instrument_name(first["instrument"]), "level": LEVEL}
     names = [(condition, f"{condition}_low", f"{condition}_high") for condition in CONDITIONS]
     lines = [
         Line(
@@ -48,33 +48,33 @@ def _worst_case(results: Results) -> Exhibit | None:
         )
         for row in records(rows)
     ]
-    drawn = figure(
+    chart = figure(
         "main-conditions",
-        _("Average and worst case as rated by {raters}").format(**of),
-        _("Means over the items of {scale}. Next to each line: worst case minus average.").format(**of),
+        _("Average and worst case as rated by {raters}").format(**words),
+        _("Means over the items of {scale}. Next to each line: worst case minus average.").format(**words),
         dot_panels(
             {"": lines}, _("mean score"), series=[condition_name(condition) for condition in CONDITIONS], width=ONE
         ),
     )
-    return Exhibit("conditions", _("Average against worst case"), list(_changes(rows)), drawn, rows)
+    return Exhibit("conditions", _("Average against worst case"), list(_changes(rows)), chart, rows)
 
 
 def _changes(rows: pd.DataFrame) -> Iterator[str]:
     for row in records(rows):
-        said = [with_bounds_signed(row["difference"], row["low"], row["high"])]
-        said += [p_value(row["p_holm"])] if pd.notna(row["p_holm"]) else []
+        texts = [with_bounds_signed(row["difference"], row["low"], row["high"])]
+        texts += [p_value(row["p_holm"])] if pd.notna(row["p_holm"]) else []
         yield _("{arm}, worst case minus average: {change} ({pairs} pairs).").format(
-            arm=row["arm"], change=", ".join(filter(None, said)), pairs=row["pairs"]
+            arm=row["arm"], change=", ".join(filter(None, texts)), pairs=row["pairs"]
         )
 
 
 def _discriminability(results: Results) -> Exhibit | None:
     rows = _of_each_group(results.table("discrimination"))
     rows = without_opposed_means(results, rows, "raters")
-    known = [name for name in SHOWN if name in rows and rows[name].notna().any()]
-    if rows.empty or not set(known) - {"users", "models"}:
+    columns = [name for name in SHOWN if name in rows and rows[name].notna().any()]
+    if rows.empty or not set(columns) - {"users", "models"}:
         return None
-    frame = rows[["raters", *known]].assign(raters=[raters_name(raters) for raters in rows["raters"]])
+    frame = rows[["raters", *columns]].assign(raters=[raters_name(raters) for raters in rows["raters"]])
     table = Excerpt(
         "main-discriminability",
         _("How well ratings on {scale} tell the arms apart").format(scale=instrument_name(rows["instrument"].iloc[0])),
@@ -87,7 +87,7 @@ def _discriminability(results: Results) -> Exhibit | None:
             "share of pairs of arms that differ by Wilcoxon's test after Holm's correction."
         ),
     )
-    return Exhibit("discriminability", _("Discriminability"), list(_told_apart(rows)), table, rows)
+    return Exhibit("discriminability", _("Discriminability"), list(_describe_pairs(rows)), table, rows)
 
 
 def _of_each_group(table: pd.DataFrame) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def _of_each_group(table: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[order.sort_values(["judged", "place", "raters"], kind="stable").index]
 
 
-def _told_apart(rows: pd.DataFrame) -> Iterator[str]:
+def _describe_pairs(rows: pd.DataFrame) -> Iterator[str]:
     for row in records(rows[rows["pairwise_share"].notna()]):
         pairs = math.comb(int(row["models"]), 2)
         yield _("Ratings by {raters} tell {told} of {pairs} pairs of arms apart (MSR {msr}).").format(

@@ -38,22 +38,22 @@ def strategy_gain(results: Results) -> Exhibit | None:
     if rows.empty or rows["difference"].isna().all():
         return None
     alpha = opposed_alpha(results, rows, "human")
-    said = [*gains_in_words(rows)] if alpha is None else [*_gains_by_item(rows), say_opposed(alpha)]
-    of = {"human": raters_name(rows["human"].iloc[0]), "level": LEVEL, "standard": strategy_name(STANDARD)}
-    drawn = figure(
+    sentences = [*gains_in_words(rows)] if alpha is None else [*_gains_by_item(rows), say_opposed(alpha)]
+    names = {"human": raters_name(rows["human"].iloc[0]), "level": LEVEL, "standard": strategy_name(STANDARD)}
+    chart = figure(
         "main-strategies",
-        _("What a strategy adds to the agreement with {human}").format(**of),
+        _("What a strategy adds to the agreement with {human}").format(**names),
         _(
             "Pearson's r of each strategy minus r of {standard} on the same conversations, with {level} intervals. To "
             "the right of the line, the strategy agrees better."
-        ).format(**of),
+        ).format(**names),
         _draw(rows),
     )
     return Exhibit(
         "strategies",
         _("Strategies compared"),
-        [*said, _describe_correction(rows), describe_status(results)],
-        drawn,
+        [*sentences, _describe_correction(rows), describe_status(results)],
+        chart,
         rows.drop(columns=[*OTHER_P]),
     )
 
@@ -87,16 +87,16 @@ def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for each strategy of each judge, over all items together."""
     for row in records(whole_rows(rows)):
         if pd.notna(row["difference"]):
-            said = [with_bounds_signed(row["difference"], row["low"], row["high"])]
-            said += [p_value(row["p_family"])] if pd.notna(row["p_family"]) else []
-            yield _("{what}: {values}.").format(what=gain_name(row, rows), values=", ".join(filter(None, said)))
+            texts = [with_bounds_signed(row["difference"], row["low"], row["high"])]
+            texts += [p_value(row["p_family"])] if pd.notna(row["p_family"]) else []
+            yield _("{what}: {values}.").format(what=gain_name(row, rows), values=", ".join(filter(None, texts)))
 
 
 def _gains_by_item(rows: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for each strategy of each judge: the items with the smallest and the largest difference."""
     for low, high in ends_of_items(rows, "difference"):
-        of = {"what": gain_name(low, rows), "values": range_of_gains(low, high), "items": name_ends(low, high)}
-        yield _("{what}: {values} ({items}).").format(**of)
+        texts = {"what": gain_name(low, rows), "values": range_of_gains(low, high), "items": name_ends(low, high)}
+        yield _("{what}: {values} ({items}).").format(**texts)
 
 
 def range_of_gains(low: Item, high: Item) -> str:
@@ -126,11 +126,11 @@ def _draw(rows: pd.DataFrame) -> Canvas:
     instrument = str(rows["instrument"].iloc[0])
     judges = list(dict.fromkeys(rows["judge"]))
     items = whole_first(in_order(instrument, rows["item"]))
-    found = {(row["judge"], row["item"], row["strategy"]): estimate_of(row, GAIN) for row in records(rows)}
+    estimates = {(row["judge"], row["item"], row["strategy"]): estimate_of(row, GAIN) for row in records(rows)}
 
     def line(judge: str, item: str, label: str) -> Line:
-        estimates = [found.get((judge, item, strategy), NOTHING) for strategy in strategies]
-        return Line(label, estimates, is_whole=item == ALL_ITEMS and len(judges) <= MOST_PANELS)
+        values = [estimates.get((judge, item, strategy), NOTHING) for strategy in strategies]
+        return Line(label, values, is_whole=item == ALL_ITEMS and len(judges) <= MOST_PANELS)
 
     if len(judges) <= MOST_PANELS or items[0] != ALL_ITEMS:
         panels = {

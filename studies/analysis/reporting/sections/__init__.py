@@ -44,21 +44,21 @@ def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) 
     with style():
         tell("main_part")
         opening = [*main_part(results), *filter(None, [keep_in_mind(results)])]
-        found = [section for make in SUPPLEMENT if (section := _make(make, results, tell))]
+        middle = [section for make in SUPPLEMENT if (section := _make(make, results, tell))]
         closing = [make(results) for make in CLOSING]
-        keys = {section.key for section in (*opening, *found, *closing)}
-        shown = [*found, *_others(results, keys), *closing]
-        supplement = _number_all([_with_tables(section, results) for section in shown])
+        keys = {section.key for section in (*opening, *middle, *closing)}
+        sections = [*middle, *_others(results, keys), *closing]
+        supplement = _number_all([_with_tables(section, results) for section in sections])
         return with_own_names([*opening, *supplement])
 
 
 def main_part(results: Results) -> list[Section]:
     """Return the card and the exhibits, each as a section; the first exhibit stands on the card's screen."""
-    shown = [
+    sections = [
         Section(f"main-{exhibit.key}", exhibit.heading, exhibit.parts(), exhibit=exhibit)
         for exhibit in exhibits_of(results)
     ]
-    return [Section("summary", _("At a glance"), [card(results)]), *shown]
+    return [Section("summary", _("At a glance"), [card(results)]), *sections]
 
 
 def keep_in_mind(results: Results) -> Section | None:

@@ -98,10 +98,10 @@ def _whose(human: str) -> Iterator[Part]:
 def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
     yield from _whose(human)
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
-        of = {"human": raters_name(human), "scale": scale_name(instrument, moment)}
+        names = {"human": raters_name(human), "scale": scale_name(instrument, moment)}
         yield Excerpt(
             f"correlations-{human}-{instrument}",
-            _("Pearson's r of judges and {human} ({scale}), as Table 1 of EmoHarbor").format(**of),
+            _("Pearson's r of judges and {human} ({scale}), as Table 1 of EmoHarbor").format(**names),
             correlations(rows, instrument),
             remark_on_empty_rows(rows, ["pearson"]),
         )
@@ -112,8 +112,8 @@ def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> 
     strategies = by_strategy(rows["strategy"])
     names = [strategy_name(strategy) or _("no strategy") for strategy in strategies]
     panels = {}
-    for judge, found in rows.groupby("judge"):
-        named = in_item_order(found, instrument)
+    for judge, of_judge in rows.groupby("judge"):
+        named = in_item_order(of_judge, instrument)
         panels[str(judge)] = lines_by_series(named, "item", strategies, "strategy", R)
     return figure(
         f"agreement-{human}-{instrument}-{moment}",
@@ -127,13 +127,13 @@ def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> 
 
 def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     """Yield the scores themselves, of the people whose word counts first, at the last moment."""
-    pairs = [(of, both) for of, both in both_sides(results.export.ratings) if ":" not in of["human"]]
-    human = first_humans(of["human"] for of, _both in pairs)
+    pairs = [(labels, both) for labels, both in both_sides(results.export.ratings) if ":" not in labels["human"]]
+    human = first_humans(labels["human"] for labels, _both in pairs)
     groups: dict[tuple[str, str, str, str], dict[str, Any]] = {}
-    for of, both in pairs:
-        if of["human"] == human and of["moment"] in FINAL:
-            key = (of["judge"], of["strategy"], of["instrument"], of["moment"])
-            groups.setdefault(key, {})[of["item"]] = both
+    for labels, both in pairs:
+        if labels["human"] == human and labels["moment"] in FINAL:
+            key = (labels["judge"], labels["strategy"], labels["instrument"], labels["moment"])
+            groups.setdefault(key, {})[labels["item"]] = both
     if groups:
         yield subheading(_("The scores behind the correlations"))
         yield from first_unfolded(
@@ -203,8 +203,8 @@ def _estimates(
 
 def _with_bounds(rows: pd.DataFrame, instrument: str, names: tuple[str, ...]) -> pd.DataFrame:
     """Return items × those of the columns that have a value, each with its interval."""
-    known = [name for name in names if rows[name].notna().any()]
-    return with_intervals(in_item_order(rows, instrument), known)[["item", "n", *known]]
+    columns = [name for name in names if rows[name].notna().any()]
+    return with_intervals(in_item_order(rows, instrument), columns)[["item", "n", *columns]]
 
 
 def _get_excerpt_note(panels: Panels) -> str:
@@ -238,11 +238,11 @@ def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
     yield prose(tested_strategies(table[table["p_holm"].notna() & (table["item"] != ALL_ITEMS)]))
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
         yield _differences(rows, human, instrument, moment)
-    shown = ["judge", "item", "strategy_a", "strategy_b", "n", "r_a", "r_b", "difference", "low", "high", "p_holm"]
+    columns = ["judge", "item", "strategy_a", "strategy_b", "n", "r_a", "r_b", "difference", "low", "high", "p_holm"]
     small = table[table["p_holm"] < SIGNIFICANT]
     if len(small):
         caption = _("Differences that stay below p = .05 after Holm's correction")
-        yield excerpt(f"strategy-tests-{human}", caption, small, [*shown, "williams_p"], ["difference"])
+        yield excerpt(f"strategy-tests-{human}", caption, small, [*columns, "williams_p"], ["difference"])
 
 
 def tested_strategies(tested: pd.DataFrame) -> str:
@@ -262,8 +262,8 @@ def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -
     rows = rows.assign(pair=pairs)
     series = list(dict.fromkeys(pairs))
     panels = {}
-    for judge, found in rows.groupby("judge"):
-        named = in_item_order(found, instrument)
+    for judge, of_judge in rows.groupby("judge"):
+        named = in_item_order(of_judge, instrument)
         panels[str(judge)] = lines_by_series(named, "item", series, "pair", ("difference", "low", "high"))
     return figure(
         f"strategy-tests-{human}-{instrument}-{moment}",
@@ -295,17 +295,17 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
         return
     for humans, rows in by_raters(rates, "humans"):
         caption = _("Winning rate of each judge against {human}").format(human=raters_name(humans))
-        known = rows[rows["estimate"].notna()]
-        if known.empty:
+        with_rate = rows[rows["estimate"].notna()]
+        if with_rate.empty:
             yield prose(f"{caption}:", remark_on_empty_rows(rows))
         else:
-            yield Excerpt(f"alt-test-{humans}", caption, _winning(known), remark_on_empty_rows(rows))
+            yield Excerpt(f"alt-test-{humans}", caption, _winning(with_rate), remark_on_empty_rows(rows))
 
 
 def _winning(rows: pd.DataFrame) -> pd.DataFrame:
-    """Judge × strategy × item."""
+    """Return the winning rates, judge × strategy × item."""
     keys = columns_that_differ(["judge", "strategy", "item"], rows)[:-1]
-    known = with_item_names(rows).assign(rate=rows["estimate"].map(decimal))
-    wide = known.pivot_table(index=keys, columns="item", values="rate", aggfunc="first").fillna("–")
-    wide = wide[list(dict.fromkeys(known["item"]))].join(known.groupby(keys)["n"].agg(span))
+    rates = with_item_names(rows).assign(rate=rows["estimate"].map(decimal))
+    wide = rates.pivot_table(index=keys, columns="item", values="rate", aggfunc="first").fillna("–")
+    wide = wide[list(dict.fromkeys(rates["item"]))].join(rates.groupby(keys)["n"].agg(span))
     return with_names(wide.rename_axis(None, axis=1).reset_index())

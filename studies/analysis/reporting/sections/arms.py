@@ -62,33 +62,33 @@ def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[P
 
 
 def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]:
-    for (instrument, moment), found in sorted(table.groupby(["instrument", "moment"]), key=_final_first):
-        of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
-        pooled, singles = pooled_rows(found), single_rows(found)
+    for (instrument, moment), of_scale in sorted(table.groupby(["instrument", "moment"]), key=_final_first):
+        names = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
+        pooled, singles = pooled_rows(of_scale), single_rows(of_scale)
         of_items = pooled[pooled["item"] != ALL_ITEMS]
-        rows, said = primary(of_items, results)
-        in_main_part = rows is of_items and _is_in_main_part(found, results)
+        rows, lead = primary(of_items, results)
+        in_main_part = rows is of_items and _is_in_main_part(of_scale, results)
         if not (in_main_part and shows_items(arm_rows(results))):
             yield figure(
                 f"arms-{raters}-{instrument}-{moment}",
-                _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
-                join_sentences([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
+                _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **names),
+                join_sentences([lead, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
                 dot_panels(panels_of(rows, instrument, "arm", MEAN), _("mean score")),
             )
-        known = describe_arms(results.export)
-        if not in_main_part or len(known):  # the main part names no groups and models
+        descriptions = describe_arms(results.export)
+        if not in_main_part or len(descriptions):  # the main part names no groups and models
             # The mixed model gives no mean over the items, and means of two kinds do not belong into one row.
-            yield board_of(raters, pooled if rows is of_items else rows, results, known)
+            yield board_of(raters, pooled if rows is of_items else rows, results, descriptions)
         if len(singles):
-            yield from _singles(raters, instrument, moment, singles, known)
+            yield from _singles(raters, instrument, moment, singles, descriptions)
         if results.radar:
             yield from radars(raters, instrument, moment, rows, results.export)
 
 
 def _is_in_main_part(rows: pd.DataFrame, results: Results) -> bool:
     """Return whether the main part shows the means of these raters on this questionnaire at this moment."""
-    shown = arm_rows(results)
-    return shown["arm"].nunique() > 1 and bool((shown[SCALE].iloc[0] == rows[SCALE].iloc[0]).all())
+    main = arm_rows(results)
+    return main["arm"].nunique() > 1 and bool((main[SCALE].iloc[0] == rows[SCALE].iloc[0]).all())
 
 
 def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
@@ -98,17 +98,17 @@ def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
     hold 87 % instead of 95.
     """
     modelled = _by_model(rows, results)
-    known = modelled["mean"].notna()
-    if not known.any():
+    is_modelled = modelled["mean"].notna()
+    if not is_modelled.any():
         return rows, _("Lines are cluster bootstrap intervals.")
-    said = _(
+    remark = _(
         "With so few counsellors, bootstrap intervals are too narrow. Means and lines therefore come from the mixed "
         "model of rater_effects.csv, score ~ arm + (1|counsellor) + (1|card), with Student's t. arms.csv has the "
         "plain means with bootstrap intervals."
     )
-    rest = "" if known.all() else _("Where the model could not be fitted, they come from arms.csv.")
-    shown = {name: modelled[name].where(known, rows[name]) for name in ("mean", "low", "high")}
-    return rows.assign(**shown), join_sentences([said, rest])
+    rest = "" if is_modelled.all() else _("Where the model could not be fitted, they come from arms.csv.")
+    columns = {name: modelled[name].where(is_modelled, rows[name]) for name in ("mean", "low", "high")}
+    return rows.assign(**columns), join_sentences([remark, rest])
 
 
 def _by_model(rows: pd.DataFrame, results: Results) -> pd.DataFrame:
@@ -116,20 +116,20 @@ def _by_model(rows: pd.DataFrame, results: Results) -> pd.DataFrame:
 
     They are in the order of the rows; nan where none is.
     """
-    found, keys = results.table("rater_effects"), ["raters", "instrument", "moment", "item", "arm"]
-    if len(found):
-        found = found[(found["raters"] == OWN) & (found["term"] == "arm") & (found["clusters"] < FEW_CLUSTERS)]
-    found = found.rename(columns={"level": "arm", "estimate": "mean"}).reindex(columns=[*keys, "mean", "low", "high"])
+    means, keys = results.table("rater_effects"), ["raters", "instrument", "moment", "item", "arm"]
+    if len(means):
+        means = means[(means["raters"] == OWN) & (means["term"] == "arm") & (means["clusters"] < FEW_CLUSTERS)]
+    means = means.rename(columns={"level": "arm", "estimate": "mean"}).reindex(columns=[*keys, "mean", "low", "high"])
     if not _all_own(results.export):
-        found = found.iloc[:0]
-    wanted = rows[keys].assign(raters=rows["raters"].replace("expert", OWN)).astype(str)
-    return wanted.merge(found, how="left", on=keys).set_index(rows.index)
+        means = means.iloc[:0]
+    cells = rows[keys].assign(raters=rows["raters"].replace("expert", OWN)).astype(str)
+    return cells.merge(means, how="left", on=keys).set_index(rows.index)
 
 
 def _all_own(export: Export) -> bool:
-    given = export.ratings[export.ratings["rater_kind"] == "expert"]
-    participants = export.conversations["participant"].reindex(given["conversation"].astype(str))
-    return bool((given["rater"].astype(str).to_numpy() == participants.to_numpy()).all())
+    own = export.ratings[export.ratings["rater_kind"] == "expert"]
+    participants = export.conversations["participant"].reindex(own["conversation"].astype(str))
+    return bool((own["rater"].astype(str).to_numpy() == participants.to_numpy()).all())
 
 
 def _final_first(group: tuple[Any, pd.DataFrame]) -> tuple[bool, Any]:
@@ -137,13 +137,15 @@ def _final_first(group: tuple[Any, pd.DataFrame]) -> tuple[bool, Any]:
     return moment not in FINAL, group[0]
 
 
-def _singles(raters: str, instrument: str, moment: str, rows: pd.DataFrame, known: pd.DataFrame) -> Iterator[Part]:
+def _singles(
+    raters: str, instrument: str, moment: str, rows: pd.DataFrame, descriptions: pd.DataFrame
+) -> Iterator[Part]:
     """Yield a table of the arms for each combination of judge, seekers, condition and language."""
     varied = [name for name in PARTS if len({*rows[name]} - {POOLED}) > 1]
     tables = []
     for key, of_part in rows.groupby(varied):
         part = with_names(pd.DataFrame([dict(zip(varied, key, strict=True))]))
-        means = board(of_part, instrument, known)
+        means = board(of_part, instrument, descriptions)
         tables.append(means.assign(**{name: _part_name(part[name].iloc[0]) for name in varied}))
     table = pd.concat(tables, ignore_index=True).fillna("–")
     names = [*varied, *(name for name in table.columns if name not in varied)]
@@ -240,7 +242,7 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
             "{test}; {correction}."
         ).format(**_tests(table))
     )
-    shown = [
+    columns = [
         *("raters", "judge", "condition", "item", "users", "models", "msr", "msr_corrected", "msr_low", "msr_high"),
         *("mac", "f_oneway", "f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"),
     ]
@@ -248,11 +250,11 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     judged = table["raters"].str.startswith("judge")
     people, judges = _over_items(table[~judged]), _over_items(table[judged])
     if len(people):
-        yield excerpt("discrimination", _("How well the arms can be told apart"), people, shown, values)
+        yield excerpt("discrimination", _("How well the arms can be told apart"), people, columns, values)
     if len(judges):
         caption = _("How well the arms can be told apart by judges")
         named = judges.assign(judge=judges["judge"].map(_part_name))
-        by_judges = excerpt("discrimination-judges", caption, named, shown, values)
+        by_judges = excerpt("discrimination-judges", caption, named, columns, values)
         yield Folded(_("By strategy and judge"), [by_judges]) if len(people) else by_judges
 
 

@@ -69,8 +69,8 @@ def order(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     )
     effects = table[table["statistic"].isin([SLOPE, CARRY_OVER])]
     effects = effects.assign(statistic=effects["statistic"].map(_statistic))
-    shown = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
-    yield excerpt("order", _("Position in the order, and the previous arm"), effects, shown)
+    columns = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
+    yield excerpt("order", _("Position in the order, and the previous arm"), effects, columns)
     yield from _arms(table)
     for key, rows in table.groupby(["raters", "instrument", "moment"]):
         yield from _figures(rows, *key)
@@ -90,8 +90,8 @@ def _arms(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     rows = rows.assign(statistic=rows["statistic"].map(_statistic))
-    shown = ["raters", "instrument", "item", "arm", "condition", "statistic", "estimate", "low", "high", "n"]
-    yield excerpt("order_arms", _("Arms, without and with carry-over"), rows, shown)
+    columns = ["raters", "instrument", "item", "arm", "condition", "statistic", "estimate", "low", "high", "n"]
+    yield excerpt("order_arms", _("Arms, without and with carry-over"), rows, columns)
 
 
 def _statistic(key: str) -> str:
@@ -99,30 +99,30 @@ def _statistic(key: str) -> str:
 
 
 def _figures(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
-    of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment), "level": LEVEL}
+    names = {"raters": raters_name(raters), "scale": scale_name(instrument, moment), "level": LEVEL}
     slopes = rows[(rows["statistic"] == SLOPE) & rows["estimate"].notna()]
     if len(slopes):
         named = [
             line
-            for item, found in by_item(slopes, instrument).items()
-            for line in lines_of(found.assign(item=item), "item")
+            for item, of_item in by_item(slopes, instrument).items()
+            for line in lines_of(of_item.assign(item=item), "item")
         ]
         yield figure(
             f"order-slopes-{raters}-{instrument}-{moment}",
-            _("Points per place in the order, as rated by {raters} ({scale}), with {level} intervals").format(**of),
+            _("Points per place in the order, as rated by {raters} ({scale}), with {level} intervals").format(**names),
             _("To the right of the line, later conversations were rated higher. In brackets: conversations."),
             dot_panels({"": named}, _("points per place"), at=0),
         )
     means = rows[(rows["statistic"] == "position_mean") & rows["estimate"].notna()].assign(series="")
     if means["position"].nunique() > 1:
         panels = {
-            item: courses_of(found, "position", "n", [""], "series")
-            for item, found in by_item(means, instrument).items()
+            item: courses_of(of_item, "position", "n", [""], "series")
+            for item, of_item in by_item(means, instrument).items()
         }
         yield figure(
             f"order-means-{raters}-{instrument}-{moment}",
             _("Mean scores at each place in the order, as rated by {raters} ({scale}), with {level} bands").format(
-                **of
+                **names
             ),
             _("Below: the number of conversations. People who stopped early only appear in the first positions."),
             curves(panels, _("mean score"), _("place")),
@@ -140,9 +140,9 @@ def blinding(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
             "many could not tell."
         )
     )
-    shown = ["arm", "statistic", "estimate", "low", "high", "by_chance", "n", "clusters"]
+    columns = ["arm", "statistic", "estimate", "low", "high", "by_chance", "n", "clusters"]
     yield excerpt(
-        "blinding", _("What people guessed"), table.assign(statistic=table["statistic"].map(_statistic)), shown
+        "blinding", _("What people guessed"), table.assign(statistic=table["statistic"].map(_statistic)), columns
     )
     rows = table[(table["statistic"] == "bang") & table["estimate"].notna()]
     if len(rows):
@@ -172,17 +172,17 @@ def lengths(table: pd.DataFrame, results: Results) -> Iterator[Part]:
             "replaced, in whole or in part, by other text."
         ),
     )
-    rows = [_of_arm(arm, language, found) for (arm, language), found in table.groupby(["arm", "language"])]
+    rows = [_of_arm(arm, language, rows_of_arm) for (arm, language), rows_of_arm in table.groupby(["arm", "language"])]
     yield Excerpt("lengths", _("Replies of each arm"), pd.DataFrame(rows))
     yield from _lengths(table)
 
 
 def _of_arm(arm: str, language: str, rows: pd.DataFrame) -> dict[str, Any]:
     """Return what costs.csv says of the replies of one arm in one language; its shares as numbers of replies."""
-    found = rows.set_index("measure")
-    means = {_(heading): found.at[measure, "estimate"] for measure, heading in MEANS.items()}
-    counts = {_(heading): _share(found.loc[measure]) for measure, heading in COUNTS.items()}
-    replies = span(found.loc[list(MEANS), "n"])
+    by_measure = rows.set_index("measure")
+    means = {_(heading): by_measure.at[measure, "estimate"] for measure, heading in MEANS.items()}
+    counts = {_(heading): _share(by_measure.loc[measure]) for measure, heading in COUNTS.items()}
+    replies = span(by_measure.loc[list(MEANS), "n"])
     return {"arm": arm, "language": language, _("replies"): replies, **means, **counts}
 
 
@@ -198,8 +198,8 @@ def _lengths(table: pd.DataFrame) -> Iterator[Part]:
         if rows.empty:
             continue
         by_language = {
-            str(language) or _("language not known"): lines_of(found, "arm")
-            for language, found in rows.groupby("language")
+            str(language) or _("language not known"): lines_of(of_language, "arm")
+            for language, of_language in rows.groupby("language")
         }
         yield figure(
             f"lengths-{measure}",

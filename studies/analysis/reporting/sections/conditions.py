@@ -25,7 +25,7 @@ from studies.analysis.reporting.naming import (
 from studies.analysis.reporting.numbers import LEVEL, bounds, decimal, percent, span, with_sign
 from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
-from studies.analysis.tables.by_language import pooled_languages, shown_languages
+from studies.analysis.tables.by_language import pooled_languages, single_languages
 from studies.analysis.tables.conditions import CONDITIONS
 
 BOARD = ["arm", "condition", "language"]  # what tells the tables of an ablation's means apart
@@ -41,10 +41,10 @@ def conditions(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
             "conditions."
         )
     )
-    shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
+    columns = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
     over_all = table[table["item"] == ALL_ITEMS]
     rows = table if over_all.empty else over_all
-    yield excerpt("conditions", _("Worst case minus average"), rows, shown, ["difference"])
+    yield excerpt("conditions", _("Worst case minus average"), rows, columns, ["difference"])
     yield from _figures(table[table["arm"] != POOLED])
 
 
@@ -60,7 +60,7 @@ def _figures(table: pd.DataFrame) -> Iterator[Part]:
                 "the interval of that difference and, in brackets, the number of pairs."
             ),
             dot_panels(
-                {item: _lines(found) for item, found in by_item(rows, instrument).items()},
+                {item: _lines(of_item) for item, of_item in by_item(rows, instrument).items()},
                 _("mean score"),
                 series=[condition_name(condition) for condition in CONDITIONS],
             ),
@@ -88,24 +88,24 @@ def _with_estimate(table: pd.DataFrame) -> pd.DataFrame:
 
 
 @section("ablation", gettext_noop("Effect of each behaviour of the seeker"), "ablation", _with_estimate)
-def ablation(known: pd.DataFrame, results: Results) -> Iterator[Part]:
-    pooled = pooled_languages(known)
+def ablation(estimated: pd.DataFrame, results: Results) -> Iterator[Part]:
+    pooled = pooled_languages(estimated)
     yield from _changes(pooled)
-    if said := remark_on_empty_rows(pooled_languages(results.table("ablation"))):
-        yield prose(said)
-    yield from _means(known)
+    if remark := remark_on_empty_rows(pooled_languages(results.table("ablation"))):
+        yield prose(remark)
+    yield from _means(estimated)
     yield from _preferences(results.table("pairwise"))
     yield from _effects(pooled)
 
 
-def _changes(known: pd.DataFrame) -> Iterator[Part]:
+def _changes(estimated: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Final ratings with a behaviour of the simulated seeker left out, or with a simpler seeker, minus those "
             "with the unchanged seeker on the same profiles. These conversations are not in any other table."
         )
     )
-    for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
+    for (raters, instrument), rows in estimated.groupby(["raters", "instrument"]):
         keys = ["arm", "condition", "setup"]
         wide = rows.pivot_table(index=keys, columns="item", values="estimate").rename_axis(None, axis=1)
         wide = wide[in_order(instrument, wide)].rename(columns=partial(item_name, instrument))
@@ -116,10 +116,10 @@ def _changes(known: pd.DataFrame) -> Iterator[Part]:
         yield Excerpt(f"ablation-{raters}-{instrument}", caption, with_names(wide.reset_index()))
 
 
-def _means(known: pd.DataFrame) -> Iterator[Part]:
+def _means(estimated: pd.DataFrame) -> Iterator[Part]:
     """Yield the mean scores of the unchanged seeker and of each changed one, as a table of ablations has them."""
-    for (raters, instrument, moment), rows in shown_languages(known).groupby(["raters", "instrument", "moment"]):
-        boards = [_board(found, dict(zip(BOARD, key, strict=True))) for key, found in rows.groupby(BOARD)]
+    for (raters, instrument, moment), rows in single_languages(estimated).groupby(["raters", "instrument", "moment"]):
+        boards = [_board(of_board, dict(zip(BOARD, key, strict=True))) for key, of_board in rows.groupby(BOARD)]
         caption = _("Mean scores with the unchanged seeker and with each changed one, as rated by {raters} ({scale})")
         yield Excerpt(
             f"ablation-means-{raters}-{instrument}",
@@ -129,13 +129,13 @@ def _means(known: pd.DataFrame) -> Iterator[Part]:
         )
 
 
-def _board(rows: pd.DataFrame, of: Mapping[str, object]) -> pd.DataFrame:
+def _board(rows: pd.DataFrame, labels: Mapping[str, object]) -> pd.DataFrame:
     """Return the means of the unchanged seeker and of each changed one, by item, with the number of profiles."""
     changed = rows.pivot(index="setup", columns="item", values="changed")
     profiles = rows.groupby("setup")["clusters"].max()
     most = rows[rows["setup"] == profiles.idxmax()].set_index("item")["whole"]
     board = pd.concat([most.to_frame(_("unchanged seeker")).T, changed])
-    return board.assign(**of, profiles=[profiles.max(), *profiles]).rename_axis("setup").reset_index()
+    return board.assign(**labels, profiles=[profiles.max(), *profiles]).rename_axis("setup").reset_index()
 
 
 def _in_words(board: pd.DataFrame, instrument: str) -> pd.DataFrame:
@@ -150,8 +150,8 @@ def _in_words(board: pd.DataFrame, instrument: str) -> pd.DataFrame:
 
 def _preferences(pairwise: pd.DataFrame) -> Iterator[Part]:
     """Yield how often the unchanged seeker was preferred to each changed one, as Figure 5 of EmoHarbor."""
-    known = pairwise[pairwise["win"].notna()] if len(pairwise) else pairwise
-    rows = [row for one in known.to_dict("records") if (row := _against_whole(one))]
+    with_wins = pairwise[pairwise["win"].notna()] if len(pairwise) else pairwise
+    rows = [row for one in with_wins.to_dict("records") if (row := _against_whole(one))]
     if rows:
         caption = _("Unchanged seeker against each changed one, side by side: shares of the verdicts")
         yield Excerpt("ablation-preferences", caption, with_names(pd.DataFrame(rows)).drop(columns="instrument"))
@@ -162,9 +162,9 @@ def _against_whole(row: Mapping[Any, Any]) -> dict[str, object] | None:
     sides = {"contestant_a": ("win", "loss"), "contestant_b": ("loss", "win")}
     for (whole, (won, lost)), changed in zip(sides.items(), reversed(sides), strict=True):
         if str(row[changed]).startswith(f"{row[whole]} ("):
-            of = {name: row[name] for name in ("question", "raters", "instrument")}
+            keys = {name: row[name] for name in ("question", "raters", "instrument")}
             shares = {"win": row[won], "tie": row["tie"], "loss": row[lost]}
-            return {"setup": _setup(row[changed]), **of, **{k: percent(v) for k, v in shares.items()}, "n": row["n"]}
+            return {"setup": _setup(row[changed]), **keys, **{k: percent(v) for k, v in shares.items()}, "n": row["n"]}
     return None
 
 
@@ -172,8 +172,8 @@ def _setup(contestant: str) -> str:
     return contestant.partition(" (")[2].removesuffix(")")
 
 
-def _effects(known: pd.DataFrame) -> Iterator[Part]:
-    for (arm, condition, raters, instrument), rows in known.groupby(["arm", "condition", "raters", "instrument"]):
+def _effects(estimated: pd.DataFrame) -> Iterator[Part]:
+    for (arm, condition, raters, instrument), rows in estimated.groupby(["arm", "condition", "raters", "instrument"]):
         yield figure(
             f"ablation-{arm}-{condition}-{raters}-{instrument}",
             _(

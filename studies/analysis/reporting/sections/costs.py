@@ -14,7 +14,7 @@ from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables import costs as measures
-from studies.analysis.tables.by_language import pooled_languages, shown_languages
+from studies.analysis.tables.by_language import pooled_languages, single_languages
 
 PURPOSES = {
     measures.EVERYTHING: gettext_noop("total"),
@@ -38,20 +38,20 @@ def costs(table: pd.DataFrame, results: Results) -> Iterator[Part]:
         )
     )
     caption = _("Cost of a conversation with each arm, as Table 4 of EmoHarbor")
-    known = _("All arms: the mean over the conversations of which the value is known.")
+    remark = _("All arms: the mean over the conversations of which the value is known.")
     several = (table["arm"] == measures.ALL_ARMS).any()
     by_model = by_arm(table, describe_arms(results.export)["model"])
-    yield Excerpt("costs-by-arm", caption, by_model, known if several else "")
+    yield Excerpt("costs-by-arm", caption, by_model, remark if several else "")
     yield Excerpt("costs", _("Means per conversation, by purpose"), by_purpose(table))
 
 
 def by_arm(table: pd.DataFrame, models: "pd.Series[str]") -> pd.DataFrame:
     """Return the costs of all purposes as Table 4 of arXiv:2601.01530, the mean over all arms at the end."""
-    whole = shown_languages(table[table["purpose"] == measures.EVERYTHING])
+    whole = single_languages(table[table["purpose"] == measures.EVERYTHING])
     wide = _pivot(whole, ["seekers", "language", "arm"])
     wide = wide.sort_values("arm", key=lambda arms: arms == measures.ALL_ARMS, kind="stable")
     wide = wide.sort_values(["seekers", "language"], kind="stable")
-    told = pd.DataFrame(
+    texts = pd.DataFrame(
         {
             "seekers": wide["seekers"].map(seekers_name),
             "language": wide["language"].map(language_name),
@@ -64,8 +64,8 @@ def by_arm(table: pd.DataFrame, models: "pd.Series[str]") -> pd.DataFrame:
             "conversations": wide["conversations"],
         }
     )
-    same = [name for name in ("seekers", "language") if told[name].nunique() < 2]
-    return told.drop(columns=same if told["model"].any() else [*same, "model"])
+    same = [name for name in ("seekers", "language") if texts[name].nunique() < 2]
+    return texts.drop(columns=same if texts["model"].any() else [*same, "model"])
 
 
 def by_purpose(table: pd.DataFrame) -> pd.DataFrame:

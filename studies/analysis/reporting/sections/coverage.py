@@ -60,7 +60,7 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
             'the scale. "Could move by" is the largest distance between these two.'
         ),
     )
-    rows = [_judge(judge, strategy, found) for (judge, strategy), found in table.groupby(["judge", "strategy"])]
+    rows = [_judge(judge, strategy, of_judge) for (judge, strategy), of_judge in table.groupby(["judge", "strategy"])]
     yield Excerpt("coverage", _("Scores that judges did not give"), with_names(pd.DataFrame(filter(None, rows))))
 
 
@@ -80,10 +80,10 @@ def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
 def _gaps(column: str, rows: pd.DataFrame, parts: pd.DataFrame) -> dict[str, object]:
     """Return the share in all rows, as `column`, of how many scores that were asked for; and the largest of a part."""
     worst = parts.sort_values("estimate", kind="stable").iloc[-1]
-    asked = int(rows["n"].sum())
+    requested = int(rows["n"].sum())
     return {
-        "asked": asked,
-        column: float((rows["estimate"] * rows["n"]).sum() / asked),
+        "asked": requested,
+        column: float((rows["estimate"] * rows["n"]).sum() / requested),
         "largest": float(worst["estimate"]),
         "arm": worst["arm"],
         "item": item_name(worst["instrument"], worst["item"]),
@@ -104,29 +104,29 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         yield prose(_("No person skipped an item."))
     elif len(skipped):
         by_raters = skipped.groupby("raters")
-        found = pd.DataFrame({"raters": raters} | _gaps("skipped_share", rows, rows) for raters, rows in by_raters)
-        yield Excerpt("skipped", _("Items that people skipped"), with_names(found.drop(columns="arm")))
+        gaps = pd.DataFrame({"raters": raters} | _gaps("skipped_share", rows, rows) for raters, rows in by_raters)
+        yield Excerpt("skipped", _("Items that people skipped"), with_names(gaps.drop(columns="arm")))
     rows = table[table["statistic"] == "no_final_rating"]
     if len(rows) and not rows["estimate"].any():
         yield prose(_("Every closed conversation has a final rating."))
     elif len(rows):
-        shown = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
+        frame = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
         yield Excerpt(
-            "no_final_rating", _("Closed conversations that people gave no final rating: share"), with_names(shown)
+            "no_final_rating", _("Closed conversations that people gave no final rating: share"), with_names(frame)
         )
 
 
 @section("quality", gettext_noop("Data quality"), "quality", of_quality)
 def quality(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     flagged = indices.flagged_rows(table)
-    known = table.loc[table["estimate"].notna(), "statistic"].value_counts()
+    checked = table.loc[table["estimate"].notna(), "statistic"].value_counts()
     yield prose(
         _(
             "A flag asks someone to check; flags do not leave anyone out. Two coders decide who is left out. "
             '"Checked" is how often the rule could be checked. Nothing is known about what was not measured.'
         )
     )
-    rows = [_flag(name, flagged) | {"looked_at": int(known.get(name, 0))} for name in indices.FLAGS]
+    rows = [_flag(name, flagged) | {"looked_at": int(checked.get(name, 0))} for name in indices.FLAGS]
     yield Excerpt("flags", _("Flags"), pd.DataFrame(rows))
     by_person = flagged.groupby("person")["statistic"].agg(
         lambda names: join_with_semicolons(map(rule, sorted(set(names))))
@@ -164,9 +164,9 @@ def sensitivity(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
         return
     wide = wide.reindex(columns=["all", *changed])
     rows = [
-        _move(name, str(statistic), found[name], found["all"])
+        _move(name, str(statistic), estimates[name], estimates["all"])
         for name in changed
-        for statistic, found in wide.groupby(level="statistic")
+        for statistic, estimates in wide.groupby(level="statistic")
     ]
     yield prose(
         _(

@@ -52,11 +52,11 @@ def feelings(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
                 "separate rows (source)."
             )
         )
-    shown = ["arm", "condition", "seekers", "source", "measure", "estimate", "low", "high", "n", "clusters"]
+    columns = ["arm", "condition", "seekers", "source", "measure", "estimate", "low", "high", "n", "clusters"]
     words = changes.assign(
         source=changes["source"].map(_source), measure=[_(MEASURES.get(key, key)) for key in changes["measure"]]
     )
-    yield excerpt("emotion", _("Changes, after minus before"), words, shown)
+    yield excerpt("emotion", _("Changes, after minus before"), words, columns)
     yield from _figures(changes)
 
 
@@ -65,18 +65,18 @@ def _source(key: str) -> str:
 
 
 def _figures(changes: pd.DataFrame) -> Iterator[Part]:
-    known = changes[changes["estimate"].notna()]
-    for (measure, source, seekers), rows in known.groupby(["measure", "source", "seekers"]):
+    estimated = changes[changes["estimate"].notna()]
+    for (measure, source, seekers), rows in estimated.groupby(["measure", "source", "seekers"]):
         name = _(MEASURES[measure]) if measure in MEASURES else measure
-        of = join_with_commas([seekers_name(seekers), _source(source)])
+        text = join_with_commas([seekers_name(seekers), _source(source)])
         yield figure(
             f"emotion-{measure}-{source}-{seekers}",
             _("Change in {measure} ({seekers}): means with {level} intervals").format(
-                measure=name, seekers=_(SOURCES[source]) if source in SOURCES else of, level=LEVEL
+                measure=name, seekers=_(SOURCES[source]) if source in SOURCES else text, level=LEVEL
             ),
             _("After minus before; lines are cluster bootstrap intervals. In brackets: conversations."),
             dot_panels(
-                {condition_name(str(key)): lines_of(found, "arm") for key, found in rows.groupby("condition")},
+                {condition_name(str(key)): lines_of(group, "arm") for key, group in rows.groupby("condition")},
                 _("points"),
                 at=0,
             ),

@@ -42,13 +42,13 @@ def probes(table: pd.DataFrame, results: Results) -> Iterator[Part]:
     )
     probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"
     over_items = table[over_all | ~probed.isin(probed[over_all])]
-    shown = ["judge", "strategy", "variant", "human", "item", "statistic", "estimate", "low", "high", "n"]
+    columns = ["judge", "strategy", "variant", "human", "item", "statistic", "estimate", "low", "high", "n"]
     words = over_items.assign(
         variant=over_items["variant"].map(_variant),
         statistic=[_(STATISTICS.get(key, key)) for key in over_items["statistic"]],
     )
     yield excerpt(
-        "probes", _("Judges asked in other ways"), words, [*shown, "share_changed"], ["estimate", "share_changed"]
+        "probes", _("Judges asked in other ways"), words, [*columns, "share_changed"], ["estimate", "share_changed"]
     )
     yield from _fields(results.table("strategy_tests"))
 
@@ -71,8 +71,8 @@ def _fields(table: pd.DataFrame) -> Iterator[Part]:
             "without bringing them closer to people."
         )
     )
-    shown = ["human", "judge", "strategy", "without", "item", "r_a", "r_b", "difference", "low", "high", "p_holm", "n"]
+    names = ["human", "judge", "strategy", "without", "item", "r_a", "r_b", "difference", "low", "high", "p_holm", "n"]
     parts = tested["strategy_b"].str.split(VARIANT + WITHOUT, regex=False).str
     words = tested.assign(strategy=parts[0], without=parts[1].str.replace("_", " "))
     caption = _("Pearson's r with people, with and without a field")
-    yield excerpt("field-tests", caption, words, shown, ["r_a", "r_b", "difference"])
+    yield excerpt("field-tests", caption, words, names, ["r_a", "r_b", "difference"])

@@ -91,8 +91,8 @@ def _declaration(results: Results) -> str:
 
 def _chart(results: Results) -> Iterator[Part]:
     rows = [
-        {"CHART": number, _("item"): name, _("what the data say"): said or _("not in the data")}
-        for number, name, said in _items(results)
+        {"CHART": number, _("item"): name, _("what the data say"): text or _("not in the data")}
+        for number, name, text in _items(results)
     ]
     yield subheading(_("CHART checklist"))
     yield prose(
@@ -122,19 +122,19 @@ def _items(results: Results) -> Iterator[tuple[str, str, str]]:
 def _design(results: Results) -> str:
     design = design_of(results.export.folder)
     arms = sorted(set(results.export.conversations["arm"]) - {""})
-    said = [_("arms: {arms}").format(arms=join_names(arms))] if arms else []
-    told = [f"{model['key']}: {parameters}" for model in models_of(design) if (parameters := _parameters(model))]
+    parts = [_("arms: {arms}").format(arms=join_names(arms))] if arms else []
+    models = [f"{model['key']}: {parameters}" for model in models_of(design) if (parameters := _parameters(model))]
     return join_with_semicolons(
-        said + ([_("parameters: {parameters}").format(parameters=join_names(told))] if told else [])
+        parts + ([_("parameters: {parameters}").format(parameters=join_names(models))] if models else [])
     )
 
 
 def _parameters(model: Mapping[str, Any]) -> str:
     """Return the settings of a model that the study file names."""
-    found = {name: model[name] for name in SETTINGS if model.get(name) not in (None, "")}
+    settings = {name: model[name] for name in SETTINGS if model.get(name) not in (None, "")}
     extra = model.get("extra")
-    found |= extra if isinstance(extra, dict) else {}
-    return ", ".join(f"{name} {value}" for name, value in found.items())
+    settings |= extra if isinstance(extra, dict) else {}
+    return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
 def _prompts(results: Results) -> str:
@@ -142,21 +142,21 @@ def _prompts(results: Results) -> str:
     design = design_of(results.export.folder)
     own = [f"{model['key']}: {model['prompt']}" for model in models_of(design) if model.get("prompt")]
     of_judges = values_of(results.export, "ratings.csv", "prompt")
-    said = [_("prompts of the study file: {prompts}").format(prompts=join_names(own))] if own else []
+    parts = [_("prompts of the study file: {prompts}").format(prompts=join_names(own))] if own else []
     if of_judges:
-        said.append(_("prompts of judges (version and hash): {prompts}").format(prompts=join_names(of_judges)))
+        parts.append(_("prompts of judges (version and hash): {prompts}").format(prompts=join_names(of_judges)))
     if design:
-        said.append(_("texts of prompts and all parameters: study.json of the export"))
-    return join_with_semicolons(said)
+        parts.append(_("texts of prompts and all parameters: study.json of the export"))
+    return join_with_semicolons(parts)
 
 
 def _queries(results: Results) -> str:
     started = column_of(results.export, "conversations.csv", "started_at")
     days = sorted(day[:10] for day in started if day)
     languages = values_of(results.export, "conversations.csv", "language")
-    said = [_("{first} to {last}").format(first=days[0], last=days[-1])] if days else []
+    parts = [_("{first} to {last}").format(first=days[0], last=days[-1])] if days else []
     return join_with_semicolons(
-        said + ([_("languages: {languages}").format(languages=join_names(languages))] if languages else [])
+        parts + ([_("languages: {languages}").format(languages=join_names(languages))] if languages else [])
     )
 
 
@@ -164,16 +164,16 @@ def _evaluation(results: Results) -> str:
     ratings = results.export.ratings
     kinds = [raters_name(str(kind)) for kind in sorted(ratings["rater_kind"].astype(str).unique())]
     strategies = [strategy_name(name) for name in sorted(set(ratings["strategy"].astype(str)) - {""})]
-    said = [_("raters: {raters}").format(raters=join_names(kinds))]
+    parts = [_("raters: {raters}").format(raters=join_names(kinds))]
     return join_with_semicolons(
-        said + ([_("strategies: {strategies}").format(strategies=join_names(strategies))] if strategies else [])
+        parts + ([_("strategies: {strategies}").format(strategies=join_names(strategies))] if strategies else [])
     )
 
 
 def _size(results: Results) -> str:
     chats = len(results.export.conversations)
-    said = ngettext("{count} conversation", "{count} conversations", chats).format(count=count(chats))
-    return join_names([said, *who_took_part(results.export)])
+    conversations = ngettext("{count} conversation", "{count} conversations", chats).format(count=count(chats))
+    return join_names([conversations, *who_took_part(results.export)])
 
 
 def _consent(results: Results) -> str:
@@ -183,8 +183,8 @@ def _consent(results: Results) -> str:
 
 def _protocol(results: Results) -> str:
     protocols = manifest_of(results.export).get("protocols") or []
-    said = [f"{of.get('version')}: {of.get('hash')}" for of in protocols if isinstance(of, dict)]
-    return _("versions and hashes: {protocols}").format(protocols=join_names(said)) if said else ""
+    texts = [f"{one.get('version')}: {one.get('hash')}" for one in protocols if isinstance(one, dict)]
+    return _("versions and hashes: {protocols}").format(protocols=join_names(texts)) if texts else ""
 
 
 def _sentences(results: Results) -> Iterator[Part]:
@@ -270,5 +270,5 @@ def _counts(results: Results) -> Iterator[str]:
     heading = _("ratings without score")
     without = f"{heading}: {count(sum(missing.values()))}"
     yield f"{without} ({reasons})" if reasons else without
-    for name, said in COUNTED.items():
-        yield f"{_(said)}: {count(exclusions[name])}"
+    for name, label in COUNTED.items():
+        yield f"{_(label)}: {count(exclusions[name])}"

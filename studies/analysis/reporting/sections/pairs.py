@@ -37,19 +37,19 @@ def _contests(results: Results, table: pd.DataFrame) -> Iterator[Part]:
         ),
         *_verdicts_left_out(results),
     )
-    shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
+    columns = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
     caption = _("Preferences, with {level} intervals").format(level=LEVEL)
     yield from _shares(table)
     others = {name: [decimal(share) for share in table[name]] for name in ("tie", "loss")}
-    yield excerpt("pairwise", caption, with_intervals(table, ["win"]).assign(**others), shown, ["win"])
+    yield excerpt("pairwise", caption, with_intervals(table, ["win"]).assign(**others), columns, ["win"])
 
 
 def _shares(table: pd.DataFrame) -> Iterator[Part]:
     """Yield the shares of wins, ties and losses of each question, as EmoHarbor's Figure 5."""
     for (raters, instrument), rows in table[table["win"].notna()].groupby(["raters", "instrument"]):
         panels = {
-            item_name(instrument, question): [_bar(row) for row in found.to_dict("records")]
-            for question, found in rows.groupby("question")
+            item_name(instrument, question): [_bar(row) for row in verdicts.to_dict("records")]
+            for question, verdicts in rows.groupby("question")
         }
         yield figure(
             f"pairwise-{raters}-{instrument}",
@@ -91,13 +91,13 @@ def _verdicts_left_out(results: Results) -> Iterator[str]:
 
 
 def _strengths(table: pd.DataFrame) -> Iterator[Part]:
-    known = table[table["strength"].notna()] if len(table) else table
-    known = known.assign(contestant=known["contestant_a"].map(contestant_name))
-    for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
+    with_strength = table[table["strength"].notna()] if len(table) else table
+    with_strength = with_strength.assign(contestant=with_strength["contestant_a"].map(contestant_name))
+    for (raters, instrument), rows in with_strength.groupby(["raters", "instrument"]):
         who = _who(raters, instrument)
         panels = {
-            item_name(instrument, question): lines_of(found, "contestant", STRENGTH)
-            for question, found in rows.groupby("question")
+            item_name(instrument, question): lines_of(of_question, "contestant", STRENGTH)
+            for question, of_question in rows.groupby("question")
         }
         yield figure(
             f"bradley-terry-{raters}-{instrument}",
@@ -108,5 +108,5 @@ def _strengths(table: pd.DataFrame) -> Iterator[Part]:
             ),
             dot_panels(panels, _("log strength"), at=0),
         )
-    if len(table) > len(known):
+    if len(table) > len(with_strength):
         yield prose(remark_on_empty_rows(table, ["strength"]))

@@ -33,8 +33,8 @@ def flow(results: Results) -> Section | None:
     others = flows(results)[1:]
     if not others:
         return None
-    said = prose(_("Everyone the files name is counted here, including people who are left out of the results."))
-    return Section("flow", _("From invitation to analysis"), [said, *(flow_figure(*found) for found in others)])
+    remark = prose(_("Everyone the files name is counted here, including people who are left out of the results."))
+    return Section("flow", _("From invitation to analysis"), [remark, *(flow_figure(*of_track) for of_track in others)])
 
 
 def people(results: Results) -> Section:
@@ -59,8 +59,8 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         _scales(table),
     )
     keys = ["instrument", "item", "level"]
-    said = table.assign(said=[_cell(row) for row in table.to_dict("records")])
-    wide = said.pivot(index=keys, columns="track", values="said").reindex(pd.MultiIndex.from_frame(_lines_of(table)))
+    cells = table.assign(said=[_cell(row) for row in table.to_dict("records")])
+    wide = cells.pivot(index=keys, columns="track", values="said").reindex(pd.MultiIndex.from_frame(_lines_of(table)))
     wide = wide.fillna("–").rename(columns=lambda track: track_name(str(track)))
     names = [_characteristic(*map(str, key)) for key in wide.index]
     wide.insert(0, _("characteristic"), names)
@@ -94,8 +94,8 @@ def _characteristic(instrument: str, item: str, level: str) -> str:
     if not level:
         return scale_label(instrument, item)
     question = _("Language") if item == LANGUAGE else item_name(instrument, item)
-    chosen = language_name(level) if item == LANGUAGE else option_name(instrument, item, level)
-    return f"{question}: {chosen}"
+    level_name = language_name(level) if item == LANGUAGE else option_name(instrument, item, level)
+    return f"{question}: {level_name}"
 
 
 def _arms(results: Results) -> Iterator[Part]:
@@ -110,20 +110,20 @@ def _arms(results: Results) -> Iterator[Part]:
             "differ between arms, different conversations remain to be rated."
         )
     )
-    rows = [_arm(str(arm), found, results) for arm, found in chats.groupby("arm")]
+    rows = [_arm(str(arm), of_arm, results) for arm, of_arm in chats.groupby("arm")]
     yield Excerpt("conversations", _("Conversations of each arm"), pd.DataFrame(rows).fillna("0"))
 
 
 def _arm(arm: str, chats: pd.DataFrame, results: Results) -> dict[str, object]:
     rated = chats.index.isin(results.export.ratings["conversation"].astype(str)).sum()
     people = (set(chats["participant"]) | set(chats["profile"])) - {""}
-    known = chats["turns"].dropna()
-    turns = f"{decimal(float(known.mean()), 1)} ({known.min():.0f}–{known.max():.0f})" if len(known) else "–"
+    turns = chats["turns"].dropna()
+    mean = f"{decimal(float(turns.mean()), 1)} ({turns.min():.0f}–{turns.max():.0f})" if len(turns) else "–"
     ends = {end: number for end, number in chats["end_reason"].value_counts().sort_index().items() if end}
     about = {"arm": arm, _("people or profiles"): len(people), _("conversations"): len(chats), _("rated"): int(rated)}
     return {
         **about,
-        _("turns: mean (range)"): turns,
+        _("turns: mean (range)"): mean,
         **{end_name(str(end)): f"{number}" for end, number in ends.items()},
     }
 

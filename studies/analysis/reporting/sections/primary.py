@@ -18,7 +18,7 @@ from studies.analysis.tables.primary import PRIMARY
 @section("primary", gettext_noop("Primary contrasts"), "primary")
 def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
     table = declared_rows(whole)
-    known = table["estimate"].notna()
+    is_estimated = table["estimate"].notna()
     yield prose(
         ngettext(
             "The study file declares {count} primary contrast.",
@@ -28,7 +28,7 @@ def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
         ).format(count=len(table)),
         _("All other comparisons in this report are exploratory."),
     )
-    if known.any():
+    if is_estimated.any():
         yield Excerpt(
             "primary-contrasts", _("Declared contrasts and results"), _select_results(whole[whole["estimate"].notna()])
         )
@@ -38,9 +38,9 @@ def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
                 "r, for arms the difference in points."
             )
         )
-    if not known.all():
+    if not is_estimated.all():
         yield prose(_("Declared, but not computed; the column note of primary.csv says why:"))
-        yield listing(map(contrast_name, records(table[~known])))
+        yield listing(map(contrast_name, records(table[~is_estimated])))
 
 
 def _select_results(rows: pd.DataFrame) -> pd.DataFrame:

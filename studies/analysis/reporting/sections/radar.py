@@ -22,13 +22,13 @@ def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export
     means = means[in_order(instrument, means.columns)]
     if means.shape[1] < FEWEST:
         return
-    of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
+    names = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
     axis = common_scale(export, instrument, means.columns)
     if axis is None:
-        yield prose(_("There is no radar chart of {scale}, because its items do not share one scale.").format(**of))
+        yield prose(_("There is no radar chart of {scale}, because its items do not share one scale.").format(**names))
         return
     named = means.rename(columns=lambda item: item_name(instrument, item))
-    title = _("Radar chart of the arms as rated by {raters} ({scale}): means without intervals").format(**of)
+    title = _("Radar chart of the arms as rated by {raters} ({scale}): means without intervals").format(**names)
     foot = _foot(axis, len(means))
     yield fitting(
         figure(f"radar-{raters}-{instrument}-{moment}", title, _caption(axis, means), radar(named, axis, foot))
@@ -38,17 +38,17 @@ def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export
 def common_scale(export: Export, instrument: str, items: Collection[str]) -> Scale | None:
     """Return the scale of all items; None where codebook.csv has different ones, or none and all scores are equal."""
     scales = scales_of(export.folder, export.ratings)
-    found = [scales[instrument, item] for item in items]
-    told = {(scale.lowest, scale.highest) for scale in found if not scale.note}
-    lowest, highest = min(scale.lowest for scale in found), max(scale.highest for scale in found)
-    if len(told) > 1 or lowest == highest:
+    scales_of_items = [scales[instrument, item] for item in items]
+    ranges = {(scale.lowest, scale.highest) for scale in scales_of_items if not scale.note}
+    lowest, highest = min(scale.lowest for scale in scales_of_items), max(scale.highest for scale in scales_of_items)
+    if len(ranges) > 1 or lowest == highest:
         return None
-    return Scale(lowest, highest, next((scale.note for scale in found if scale.note), None))
+    return Scale(lowest, highest, next((scale.note for scale in scales_of_items if scale.note), None))
 
 
-def fitting(drawn: Figure) -> Figure:
+def fitting(chart: Figure) -> Figure:
     """Return a figure that is as wide as the page on a phone, and elsewhere no wider than its letters need."""
-    return replace(drawn, svg=drawn.svg.replace("<svg ", '<svg style="min-width: 0; max-width: 34rem" ', 1))
+    return replace(chart, svg=chart.svg.replace("<svg ", '<svg style="min-width: 0; max-width: 34rem" ', 1))
 
 
 def _foot(axis: Scale, arms: int) -> str:
@@ -72,13 +72,13 @@ def _caption(axis: Scale, means: pd.DataFrame) -> str:
 
 def _what(axis: Scale) -> str:
     if axis.note:
-        said = _(
+        text = _(
             "The means of the dot plots above. The axes start at {lowest} in the centre and end at {highest} at the "
             "rim, the lowest and the highest score, because codebook.csv has no scale that holds for every item."
         )
     else:
-        said = _(
+        text = _(
             "The means of the dot plots above. The axes start at {lowest} in the centre, the lowest score that the "
             "scale allows, and end at {highest} at the rim, the highest."
         )
-    return said.format(lowest=f"{axis.lowest:g}", highest=f"{axis.highest:g}")
+    return text.format(lowest=f"{axis.lowest:g}", highest=f"{axis.highest:g}")

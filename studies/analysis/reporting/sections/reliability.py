@@ -112,16 +112,16 @@ def _capital(text: str) -> str:
 
 def _lines(rows: pd.DataFrame, instrument: str, forms: tuple[str, ...]) -> list[Line]:
     lines = []
-    for name, found in by_item(rows, instrument).items():
-        row = found.to_dict("records")[0]
+    for name, of_item in by_item(rows, instrument).items():
+        row = of_item.to_dict("records")[0]
         estimates = [estimate_of(row, (form, f"{form}_low", f"{form}_high")) for form in forms]
         lines.append(Line(name, estimates, f"{row['n']} × {amount(row['k'])}"))
     return lines
 
 
 def _decisions(table: pd.DataFrame) -> Iterator[Part]:
-    drawn = table[table["statistic"].isin(CURVES) & table["estimate"].notna()] if len(table) else table
-    if drawn.empty:
+    estimated = table[table["statistic"].isin(CURVES) & table["estimate"].notna()] if len(table) else table
+    if estimated.empty:
         return
     yield subheading(_("How many raters does a score need?"))
     yield prose(
@@ -132,15 +132,15 @@ def _decisions(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     yield from first_unfolded(
-        (_capital(raters_name(raters)), list(_curves(raters, rows))) for raters, rows in by_raters(drawn)
+        (_capital(raters_name(raters)), list(_curves(raters, rows))) for raters, rows in by_raters(estimated)
     )
 
 
 def _curves(raters: str, table: pd.DataFrame) -> Iterator[Part]:
     for (unit, instrument, moment), rows in table.groupby(["unit", "instrument", "moment"]):
         panels = {
-            name: courses_of(found, "k", "n", list(CURVES), "statistic")
-            for name, found in by_item(rows, instrument).items()
+            name: courses_of(of_item, "k", "n", list(CURVES), "statistic")
+            for name, of_item in by_item(rows, instrument).items()
         }
         yield figure(
             f"decision-study-{raters}-{unit}-{instrument}-{moment}",
@@ -157,8 +157,8 @@ def _curves(raters: str, table: pd.DataFrame) -> Iterator[Part]:
 def _users(table: pd.DataFrame) -> Iterator[Part]:
     rows = table[table["statistic"] == OF_USERS] if len(table) else table
     people = rows[~rows["raters"].str.startswith("judge")] if len(rows) else rows
-    known = people[people["estimate"].notna()] if len(people) else people
-    if known.empty:
+    estimated = people[people["estimate"].notna()] if len(people) else people
+    if estimated.empty:
         return
     yield subheading(_("How many people tell the arms apart?"))
     yield prose(
@@ -169,14 +169,14 @@ def _users(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     caption = _("E ρ² of the arms' means over several people, with {level} intervals").format(level=LEVEL)
-    yield Excerpt("decision_study", caption, _by_k(known), remark_on_empty_rows(people))
+    yield Excerpt("decision_study", caption, _by_k(estimated), remark_on_empty_rows(people))
 
 
 def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
     of_both = table[(table["statistic"] == OF_BOTH) & table["k"].isin(USERS)] if len(table) else table
     rows = _of_whole_instruments(of_both) if len(of_both) else of_both
-    known = rows[rows["estimate"].notna()] if len(rows) else rows
-    if known.empty:
+    estimated = rows[rows["estimate"].notna()] if len(rows) else rows
+    if estimated.empty:
         return
     yield subheading(_("How many people and raters tell the arms apart?"))
     yield prose(
@@ -188,8 +188,8 @@ def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     caption = _("E ρ² of the arms' means over several people and raters, with {level} intervals").format(level=LEVEL)
-    remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(known, ["low"])])
-    yield Excerpt("people-and-raters", caption, _by_k(known, "k_raters"), remark)
+    remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(estimated, ["low"])])
+    yield Excerpt("people-and-raters", caption, _by_k(estimated, "k_raters"), remark)
 
 
 def _of_whole_instruments(rows: pd.DataFrame) -> pd.DataFrame:
@@ -222,12 +222,12 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
         caption = _("Variances of ratings by {raters}, with {level} intervals").format(
             raters=raters_name(str(raters)), level=LEVEL
         )
-        found = rows[rows["estimate"].notna()]
-        if found.empty:
+        estimated = rows[rows["estimate"].notna()]
+        if estimated.empty:
             yield prose(f"{caption}:", remark_on_empty_rows(rows))
         else:
-            remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(found, ["low"])])
-            yield Excerpt(f"variances-{raters}", caption, _by_level(found), remark)
+            remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(estimated, ["low"])])
+            yield Excerpt(f"variances-{raters}", caption, _by_level(estimated), remark)
 
 
 def _by_level(rows: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from studies.analysis.reporting.naming import language_name, option_name, scale_
 from studies.analysis.reporting.numbers import count, decimal, percent
 from studies.analysis.reporting.parts import Part, prose, section
 from studies.analysis.results import Results
-from studies.analysis.tables.by_language import shown_languages
+from studies.analysis.tables.by_language import single_languages
 from studies.analysis.tables.seeker_profiles import FACTORS, OTHERS, PEOPLE, PROFILE, SIMULATED
 
 MOST = 12  # values of a characteristic with a bar of their own
@@ -61,8 +61,8 @@ def seeker_profiles(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
 
 def _figures(table: pd.DataFrame) -> Iterator[Part]:
     """Yield a figure of people and one of simulated seekers, or of each of their languages, as EmoHarbor has them."""
-    for seekers, of_seekers in table.groupby("seekers"):
-        for language, rows in shown_languages(of_seekers).groupby("language"):
+    for seekers, of_kind in table.groupby("seekers"):
+        for language, rows in single_languages(of_kind).groupby("language"):
             if panels := [*_panels(rows)]:
                 yield _figure(str(seekers), str(language), panels, int(rows["n"].max()))
 
@@ -81,9 +81,9 @@ def _figure(seekers: str, language: str, panels: list[Panel], n: int) -> Figure:
 
 
 def _panels(rows: pd.DataFrame) -> Iterator[Panel]:
-    known = rows[rows["count"].notna()]
+    counted = rows[rows["count"].notna()]
     for name, title in TITLES.items():
-        values = known[known["item"] == name]
+        values = counted[counted["item"] == name]
         if len(values):
             yield Panel(_(title), [*_bars(values, name)])
     means = rows[rows["item"].isin(FACTORS) & rows["mean"].notna()]
@@ -97,10 +97,10 @@ def _bars(values: pd.DataFrame, name: str) -> Iterator[Bar]:
     single = values[~merged]
     if name != "age":
         single = single.sort_values("count", ascending=False, kind="stable")
-    shown = single if name == "age" else single.iloc[:MOST]
-    for row in shown.to_dict("records"):
+    main = single if name == "age" else single.iloc[:MOST]
+    for row in main.to_dict("records"):
         yield Bar(_value(row), row["count"], _number(row["count"], row["share"]))
-    rest = pd.concat([single.iloc[len(shown) :], values[merged]])
+    rest = pd.concat([single.iloc[len(main) :], values[merged]])
     if len(rest):
         number, share = int(rest["count"].sum()), float(rest["share"].sum())
         yield Bar(_("others"), number, _number(number, share), is_rest=True)

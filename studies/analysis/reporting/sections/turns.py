@@ -26,7 +26,7 @@ from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Folded, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables import survival, trends
-from studies.analysis.tables.by_language import pooled_languages, shown_languages
+from studies.analysis.tables.by_language import pooled_languages, single_languages
 from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
 
 FEW_TURNS = 2  # no curve, which its slope tells
@@ -80,8 +80,8 @@ def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
     )
     caption = _("How conversations had ended after the last turn: shares")
     yield excerpt("ends", caption, _ends(table), [*OF, "end", "turn", *ESTIMATE])
-    told = table[table["statistic"].isin(TURNS)]
-    yield excerpt("turns", _("Turns of each arm"), _in_words(told), [*OF, "statistic", "turn", *ESTIMATE])
+    turns = table[table["statistic"].isin(TURNS)]
+    yield excerpt("turns", _("Turns of each arm"), _in_words(turns), [*OF, "statistic", "turn", *ESTIMATE])
     tests = table[table["statistic"].isin(TESTS)]
     if tests["estimate"].notna().any():
         yield prose(
@@ -90,8 +90,9 @@ def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
                 "met several arms, the first test compares the arms within each of them and detects more."
             )
         )
-        shown = ["condition", "seekers", "statistic", "estimate", "p", "n", "clusters", "method"]
-        yield excerpt("log_rank", _("Do the arms differ in how long conversations stay open?"), _in_words(tests), shown)
+        columns = ["condition", "seekers", "statistic", "estimate", "p", "n", "clusters", "method"]
+        caption = _("Do the arms differ in how long conversations stay open?")
+        yield excerpt("log_rank", caption, _in_words(tests), columns)
 
 
 def _ends(table: pd.DataFrame) -> pd.DataFrame:
@@ -129,7 +130,8 @@ def _signs(conditions: Sequence[str]) -> str:
 
 
 def _by_arm(rows: pd.DataFrame, counted: str, conditions: Sequence[str]) -> dict[str, list[Course]]:
-    return {str(arm): courses_of(found, "turn", counted, conditions, "condition") for arm, found in rows.groupby("arm")}
+    groups = rows.groupby("arm")
+    return {str(arm): courses_of(group, "turn", counted, conditions, "condition") for arm, group in groups}
 
 
 @section("trends", gettext_noop("Over the turns"), "trends")
@@ -155,12 +157,12 @@ def _slopes(table: pd.DataFrame) -> Iterator[Part]:
         yield Folded(_("By language"), [_excerpt_of_slopes("slopes-by-language", caption, named, [*OF, "language"])])
 
 
-def _excerpt_of_slopes(name: str, caption: str, rows: pd.DataFrame, of: Sequence[str]) -> Part:
+def _excerpt_of_slopes(name: str, caption: str, rows: pd.DataFrame, columns: Sequence[str]) -> Part:
     scales = zip(rows["instrument"], rows["moment"], rows["item"], strict=True)
     sources = zip(rows["source"], rows["item"], strict=True)
-    rows = rows.assign(source=[_source_name(*of) for of in sources], item=[_get_title(*scale) for scale in scales])
+    rows = rows.assign(source=[_source_name(*key) for key in sources], item=[_get_title(*key) for key in scales])
     plain = rows.drop(columns=["instrument", "moment"])  # which the item names
-    return excerpt(name, caption, plain, [*of, "source", "item", *ESTIMATE])
+    return excerpt(name, caption, plain, [*columns, "source", "item", *ESTIMATE])
 
 
 def _get_title(instrument: str, moment: str, item: str) -> str:
@@ -178,14 +180,14 @@ def _together(means: pd.DataFrame) -> Iterator[Part]:
 
     Where there are several languages, each has its own.
     """
-    shown = shown_languages(means[_of_several_items(means)])
-    for key, rows in shown.groupby(["source", "seekers", "condition", "instrument", "moment", "language"]):
+    of_several = single_languages(means[_of_several_items(means)])
+    for key, rows in of_several.groupby(["source", "seekers", "condition", "instrument", "moment", "language"]):
         arms = sorted(set(rows["arm"]))
         for first in range(0, len(arms), TOGETHER):
             some = arms[first : first + TOGETHER]
-            found = rows[rows["arm"].isin(some)]
-            if found["turn"].nunique() > FEW_TURNS:
-                yield _all_items(found, some, *map(str, key))
+            of_arms = rows[rows["arm"].isin(some)]
+            if of_arms["turn"].nunique() > FEW_TURNS:
+                yield _all_items(of_arms, some, *map(str, key))
 
 
 def _of_several_items(means: pd.DataFrame) -> "pd.Series[bool]":
@@ -205,16 +207,16 @@ def _all_items(
     language: str,
 ) -> Figure:
     named = "" if language == POOLED else language_name(language)
-    of = [_source(source, ""), kind_of_seekers(seekers, condition), scale_name(instrument, moment), named]
+    texts = [_source(source, ""), kind_of_seekers(seekers, condition), scale_name(instrument, moment), named]
     return figure(
         f"trends-{source}-{seekers}-{condition}-{instrument}-{moment}-{language}",
-        _("All items over the turns ({of}): means with {level} bands").format(of=join_with_commas(of), level=LEVEL),
+        _("All items over the turns ({of}): means with {level} bands").format(of=join_with_commas(texts), level=LEVEL),
         _(
             "Means over the conversations scored at that turn. Below each panel stands the number of conversations "
             "of each arm. Conversations that ended earlier are not included."
         ),
         curves(
-            {item: courses_of(found, "turn", "n", arms, "arm") for item, found in by_item(rows, instrument).items()},
+            {item: courses_of(group, "turn", "n", arms, "arm") for item, group in by_item(rows, instrument).items()},
             _("mean score"),
             _("turn"),
             series=arms,
@@ -236,11 +238,11 @@ def _single_items(means: pd.DataFrame) -> Iterator[Figure]:
         if rows["turn"].nunique() <= FEW_TURNS:
             continue
         conditions = sorted(set(rows["condition"]))
-        of = join_with_commas([_source(source, item), seekers_name(seekers), scale_name(instrument, moment)])
+        text = join_with_commas([_source(source, item), seekers_name(seekers), scale_name(instrument, moment)])
         yield figure(
             f"trends-{item}-{source}-{seekers}-{instrument}-{moment}",
             _("{item} over the turns ({of}): means with {level} bands").format(
-                item=_item(instrument, item), of=of, level=LEVEL
+                item=_item(instrument, item), of=text, level=LEVEL
             ),
             _(
                 "Means over the conversations scored at that turn; their number is below. Conversations that ended "

@@ -200,10 +200,10 @@ def test_no_exhibit_has_a_mean_over_items_that_do_not_point_the_same_way(opposed
     assert [exhibit.key for exhibit in exhibits] == ["agreement", "arms", "strategies"]
     for exhibit in exhibits:
         assert isinstance(exhibit.part, Figure)
-        shown = [*exhibit.said, exhibit.part.svg, *(part.frame.to_csv() for part in exhibit.beside)]
+        shown = [*exhibit.sentences, exhibit.part.svg, *(part.frame.to_csv() for part in exhibit.beside)]
         assert not re.search("All items|Mean of the items|all items", "".join(shown))
         assert "*" not in set(exhibit.numbers["item"])
-        assert any("do not point the same way" in sentence for sentence in exhibit.said)
+        assert any("do not point the same way" in sentence for sentence in exhibit.sentences)
         places(exhibit.part.svg, "care", "safety")
 
 
@@ -328,12 +328,12 @@ def test_the_arms_that_were_left_early_are_named_with_the_test_that_detects_most
     with style():
         (arms,) = exhibits_of(results_of(folder, arms=ARMS, survival=rows))
         (untested,) = exhibits_of(results_of(folder, arms=ARMS, survival=rows[:3]))
-    assert arms.said[-2:] == [
+    assert arms.sentences[-2:] == [
         "Walked out or ended early (simulated seekers, average): amber 60 %, birch 25 % and no other arm.",
         "Log-rank test of the turns until a walk-out, an early end, a satisfied goodbye or a stop for safety: "
         "p\u00a0=\u00a0.012.",
     ]
-    assert untested.said[-1] == "Walked out or ended early (simulated seekers, average): amber 60 %."
+    assert untested.sentences[-1] == "Walked out or ended early (simulated seekers, average): amber 60 %."
 
 
 def test_the_two_highest_arms_are_compared_and_the_best_comes_first(tmp_path: Path) -> None:
@@ -347,11 +347,11 @@ def test_the_two_highest_arms_are_compared_and_the_best_comes_first(tmp_path: Pa
     with style():
         (arms,) = exhibits_of(results_of(folder, arms=ARMS, arm_pairs=pairs))
         (several,) = exhibits_of(results_of(folder, arms=ARMS, arm_pairs=[*pairs, pairs[0] | {"condition": "worst"}]))
-    assert arms.said[-1] == (
+    assert arms.sentences[-1] == (
         "The two arms with the highest means: birch − cedar 1.00 [0.90, 1.20], p\u00a0<\u00a0.001. p is after Holm's "
         "correction over all pairs of arms. This comparison was not declared in advance, so it is exploratory."
     )
-    assert "highest means" not in "".join(several.said)
+    assert "highest means" not in "".join(several.sentences)
 
 
 def test_the_flow_says_where_other_conversations_are(tmp_path: Path) -> None:
@@ -362,8 +362,8 @@ def test_the_flow_says_where_other_conversations_are(tmp_path: Path) -> None:
     with style():
         (flow,) = exhibits_of(results_of(folder, flow=rows))
         (alone,) = exhibits_of(results_of(folder, flow=[rows[0], rows[2]]))
-    assert flow.said[1:] == ["Other conversations are in the flows of the supplement: simulated seekers (60)."]
-    assert len(alone.said) == 1
+    assert flow.sentences[1:] == ["Other conversations are in the flows of the supplement: simulated seekers (60)."]
+    assert len(alone.sentences) == 1
 
 
 def test_the_highest_means_are_marked_in_files_for_papers_too() -> None:

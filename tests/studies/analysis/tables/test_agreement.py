@@ -14,7 +14,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.variance import two_way
 from studies.analysis.tables.agreement import COLUMNS, FURTHER, agreement
-from studies.analysis.tables.agreement_intervals import Drawn, inference_of_kendall
+from studies.analysis.tables.agreement_intervals import Sampling, inference_of_kendall
 from studies.analysis.tables.reliability import reliability
 from tests.studies.analysis.builders import experts, frame_of
 
@@ -119,7 +119,7 @@ def test_agreement_has_a_p_of_kendalls_tau_of_people_and_of_counsellors(export_o
     human = random.normal(size=60)
     judge = human + 4 * random.normal(size=60)
     folder = export_of(pairs(*zip(human.tolist(), judge.tolist(), strict=True)))
-    found = inference_of_kendall(human, judge, Drawn(np.arange(60), None, Bootstrap(1, 1)))
+    found = inference_of_kendall(human, judge, Sampling(np.arange(60), None, Bootstrap(1, 1)))
     assert table_of(folder).iloc[0]["kendall_p"] == pytest.approx(found.p_value(), rel=1e-6)
     ratings, _truth, _bias = experts(counsellors=6, arms=5, each=4, seed=2)
     own = ratings + [row | JUDGE | {"score": number**2 % 5} for number, row in enumerate(ratings)]
@@ -135,7 +135,7 @@ def test_the_jackknife_holds_a_planted_tau_of_people_with_several_conversations(
         random = np.random.default_rng(seed)
         levels, rest = (random.normal(size=(n, 2)) @ np.linalg.cholesky([[1, 0.6], [0.6, 1]]).T for n in (25, 75))
         human, judge = (levels[people] + rest).T
-        found = inference_of_kendall(human, judge, Drawn(people, None, Bootstrap(1, 1))).interval_of_r()
+        found = inference_of_kendall(human, judge, Sampling(people, None, Bootstrap(1, 1))).interval_of_r()
         held += found.low <= planted <= found.high
     assert held >= 35
 

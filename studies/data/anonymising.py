@@ -47,11 +47,11 @@ def anonymise(study: Study) -> AnonymisedRecords:
     if not study.is_finished():
         raise NotFinished(study.key)
     identifiers = get_identifiers(scope_of_study(study))
-    done = anonymise_rows(study)
+    records = anonymise_rows(study)
     files = remove_exports(study, identifiers)
-    done.folders, done.remaining = files.removed, files.remaining
+    records.folders, records.remaining = files.removed, files.remaining
     connection.on_commit(clear_write_ahead_log)
-    return done
+    return records
 
 
 @transaction.atomic
@@ -59,12 +59,12 @@ def anonymise_rows(study: Study) -> AnonymisedRecords:
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     book_owed(fresh)  # the rule needs what goes now
     scope = scope_of_study(fresh)
-    found = [(each, list(each.find(scope).order_by().values_list("pk", flat=True).distinct())) for each in HOLDINGS]
-    done = AnonymisedRecords({"interview_files": sum(map(attachments.remove_files_of, scope.people))})
-    for each, numbers in found:
+    holdings = [(each, list(each.find(scope).order_by().values_list("pk", flat=True).distinct())) for each in HOLDINGS]
+    records = AnonymisedRecords({"interview_files": sum(map(attachments.remove_files_of, scope.people))})
+    for each, numbers in holdings:
         if each.anonymised == Fate.DELETED:
             delete(each.model, numbers)
-            done.deleted[each.name] = len(numbers)
+            records.deleted[each.name] = len(numbers)
         elif each.blanks or each.name in CLEARERS:
             for some in in_parts(numbers):
                 rows = each.model._default_manager.filter(pk__in=some)
@@ -72,11 +72,11 @@ def anonymise_rows(study: Study) -> AnonymisedRecords:
                     rows.update(**each.blanks)
                 if each.name in CLEARERS:
                     CLEARERS[each.name](rows)
-            done.cleared[each.name] = len(numbers)
+            records.cleared[each.name] = len(numbers)
     study.anonymised_at = fresh.anonymised_at = timezone.now()
     fresh.save(update_fields=["anonymised_at"])
     record(fresh.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
-    return done
+    return records
 
 
 def clear_answers(answers: QuerySet[Answer]) -> None:

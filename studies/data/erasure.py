@@ -99,11 +99,11 @@ def erase_exports(removed: RemovedRecords, since: Participation | Study, identif
 
 def give_receipt(person: Participation, removed: RemovedRecords) -> str:
     """Return the code of the receipt; a second erasure that found nothing gives no second one."""
-    found = {kind: count for kind, count in removed.rows.items() if count}
+    rows = {kind: count for kind, count in removed.rows.items() if count}
     earlier = person.receipts.filter(kind=Receipt.Kind.DELETED).last()
-    if earlier and not found:
+    if earlier and not rows:
         return earlier.code
-    values = {"kind": Receipt.Kind.DELETED, "rows": found, "exports": removed.exports}
+    values = {"kind": Receipt.Kind.DELETED, "rows": rows, "exports": removed.exports}
     return Receipt.objects.create(participation=person, **values).code
 
 
@@ -186,10 +186,10 @@ def remove_rows(scope: Scope, *, keep: Collection[str] = ()) -> dict[str, int]:
     """Delete all that `holdings.py` says is deleted; return how many rows of each kind, and files of interviews."""
     deleted = [each for each in HOLDINGS if each.erased == Fate.DELETED and each.name not in keep]
     # All are found before any is deleted: one kind leads to another.
-    found = [(each, list(each.find(scope).order_by().values_list("pk", flat=True).distinct())) for each in deleted]
-    rows = {each.name: len(numbers) for each, numbers in found}
+    holdings = [(each, list(each.find(scope).order_by().values_list("pk", flat=True).distinct())) for each in deleted]
+    rows = {each.name: len(numbers) for each, numbers in holdings}
     rows["interview_files"] = sum(map(attachments.remove_files_of, scope.people))
-    for each, numbers in found:
+    for each, numbers in holdings:
         delete(each.model, numbers)
     return rows
 

@@ -35,11 +35,11 @@ class Proof:
 
 def collect_words(scope: Scope) -> list[str]:
     """Return pieces of the person's own words that no one else has said, before they are erased; the longest first."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for holding in HOLDINGS:
         for name in holding.words:
-            found |= {text for text in texts_in(holding, scope, name) if len(text.encode()) >= SHORTEST}
-    return cut_ends(sorted(found, key=lambda text: (-len(text), text)))
+            texts |= {text for text in texts_in(holding, scope, name) if len(text.encode()) >= SHORTEST}
+    return cut_ends(sorted(texts, key=lambda text: (-len(text), text)))
 
 
 def texts_in(holding: Holding, scope: Scope, name: str) -> Iterator[str]:
@@ -94,14 +94,14 @@ def search_tables(pieces: Collection[str], proof: Proof) -> None:
 
 
 def search_files(pieces: Collection[str], proof: Proof) -> None:
-    wanted = [form.encode() for piece in pieces for form in {piece, json.dumps(piece)[1:-1]}]
+    forms = [form.encode() for piece in pieces for form in {piece, json.dumps(piece)[1:-1]}]
     paths = list(places())
     proof.files += len(paths)
     proof.bytes += sum(path.stat().st_size for path in paths)
     of_database = [path for path in paths if is_of_database(path)]
-    found = find_apart(of_database, wanted) if of_database else []
-    found += [path for path in paths if path not in of_database and contains_word(path, wanted)]
-    proof.found += map(name_of, sorted(found))
+    matches = find_apart(of_database, forms) if of_database else []
+    matches += [path for path in paths if path not in of_database and contains_word(path, forms)]
+    proof.found += map(name_of, sorted(matches))
 
 
 def places() -> Iterator[Path]:

@@ -65,13 +65,13 @@ class Due:
 def find_due(now: datetime) -> list[Due]:
     """Return all that is to be announced or done, the earliest day first. A study that cannot be read is logged, and
     keeps no other from its days."""
-    found: list[Due] = []
+    all_due: list[Due] = []
     for study in Study.objects.order_by("key"):
         try:
-            found += find_due_of(study, now.date())
+            all_due += find_due_of(study, now.date())
         except Exception:
             log.exception("retention of %s: its days cannot be read", study)
-    return sorted(found, key=lambda due: (due.day, due.study.key, due.what))
+    return sorted(all_due, key=lambda due: (due.day, due.study.key, due.what))
 
 
 def find_due_of(study: Study, today: date) -> Iterator[Due]:
@@ -95,7 +95,7 @@ def get_last_day(day: date, record: RetentionRecord | None, today: date) -> date
 
 
 def get_days(spec: StudySpec) -> Iterator[tuple[RetentionRecord.What, date]]:
-    """Yield what happens after which day."""
+    """Yield each retention step with the day after which it happens."""
     if spec.retention is None:
         return
     if contacts := spec.retention.get_day("contacts_until"):
@@ -180,14 +180,14 @@ def enforce(due: Due) -> None:
     """Do what is due. Everything in it can be done again, so that a crash in between does no harm."""
     if due.what == What.CONTACTS:
         rows, _deleted = Payee.objects.filter(participation__study=due.study).delete()
-        found = {"payees": rows}
+        counts = {"payees": rows}
         connection.on_commit(clear_write_ahead_log)
     elif due.what == What.DELETE:
-        found = erase_everybody(due.study).rows
+        counts = erase_everybody(due.study).rows
     else:
-        done = anonymise(due.study)
-        found = {**done.deleted, **done.cleared}
-    record, _made = RetentionRecord.objects.get_or_create(study=due.study, what=due.what, day=due.day)
-    record.done_at, record.rows = timezone.now(), {kind: count for kind, count in found.items() if count}
+        records = anonymise(due.study)
+        counts = {**records.deleted, **records.cleared}
+    record, _created = RetentionRecord.objects.get_or_create(study=due.study, what=due.what, day=due.day)
+    record.done_at, record.rows = timezone.now(), {kind: count for kind, count in counts.items() if count}
     record.save(update_fields=["done_at", "rows"])
     log.info("retention of %s: %s", due.study, due.what)

@@ -180,7 +180,7 @@ def remove(attachment: Attachment) -> None:
 def remove_files_of(person: Participation) -> int:
     """Remove all files of a person and return how many there were on disk."""
     paths = [file_of(attachment) for attachment in Attachment.objects.filter(interview__participation=person)]
-    found = [path for path in paths if path.exists()]
-    for path in found:
+    existing = [path for path in paths if path.exists()]
+    for path in existing:
         path.unlink()
-    return len(found)
+    return len(existing)

@@ -30,8 +30,8 @@ class Source:
 
 def sources_of(interview: Interview, language: str) -> list[Source]:
     """Return what the person wrote, the notes and the transcripts, without empty ones."""
-    found = [*answers_of(interview, language), *notes_of(interview, language), *transcripts_of(interview)]
-    return [source for source in found if source.text]
+    sources = [*answers_of(interview, language), *notes_of(interview, language), *transcripts_of(interview)]
+    return [source for source in sources if source.text]
 
 
 def answers_of(interview: Interview, language: str) -> list[Source]:
@@ -58,11 +58,11 @@ def transcripts_of(interview: Interview) -> list[Source]:
     return [Source(f"file:{file.pk}", file.name, attachments.transcript_text(file)) for file in files]
 
 
-def passage_in(text: str, wanted: str) -> str | None:
+def passage_in(text: str, passage: str) -> str | None:
     """Return the passage as it stands in `text`, or None. Line breaks may differ, because browsers have their own."""
-    words = [re.escape(word) for word in wanted.split()]
-    found = re.search(r"\s+".join(words), text) if words else None
-    return found[0] if found else None
+    words = [re.escape(word) for word in passage.split()]
+    match = re.search(r"\s+".join(words), text) if words else None
+    return match[0] if match else None
 
 
 def mark_passage(
@@ -113,7 +113,7 @@ class CandidateCount:
 
     name: str
     people: int
-    said: Sequence[CandidateDimension]
+    candidates: Sequence[CandidateDimension]
 
 
 def count_candidates(candidates: QuerySet[CandidateDimension]) -> list[CandidateCount]:
@@ -122,13 +122,13 @@ def count_candidates(candidates: QuerySet[CandidateDimension]) -> list[Candidate
     for candidate in candidates.select_related("participation").order_by("pk"):
         by_name.setdefault(candidate.name.casefold(), []).append(candidate)
     counted = [
-        CandidateCount(usual_name(said), len({one.participation_id for one in said}), said) for said in by_name.values()
+        CandidateCount(usual_name(rows), len({one.participation_id for one in rows}), rows) for rows in by_name.values()
     ]
     return sorted(counted, key=lambda one: (-one.people, one.name.casefold()))
 
 
-def usual_name(said: Sequence[CandidateDimension]) -> str:
-    [(name, _times)] = Counter(one.name for one in said).most_common(1)
+def usual_name(candidates: Sequence[CandidateDimension]) -> str:
+    [(name, _times)] = Counter(one.name for one in candidates).most_common(1)
     return name
 
 
@@ -139,20 +139,20 @@ def merge_candidates(study: Study, *, was: str, becomes: str) -> int:
     A person who named both keeps one of them, with their texts on each.
     """
     rows = list(study.candidate_dimensions.select_for_update().order_by("pk"))
-    known = {row.participation_id: row for row in rows if row.name.casefold() == becomes.casefold()}
-    meant = [row for row in rows if row.name.casefold() == was.casefold() and row not in known.values()]
+    by_person = {row.participation_id: row for row in rows if row.name.casefold() == becomes.casefold()}
+    meant = [row for row in rows if row.name.casefold() == was.casefold() and row not in by_person.values()]
     for row in meant:
-        if row.participation_id in known:
-            merge_into(known[row.participation_id], row)
+        if row.participation_id in by_person:
+            merge_into(by_person[row.participation_id], row)
         else:
             row.name = becomes
             row.save(update_fields=["name"])
-            known[row.participation_id] = row
+            by_person[row.participation_id] = row
     return len(meant)
 
 
-def merge_into(kept: CandidateDimension, gone: CandidateDimension) -> None:
-    kept.definition = "\n".join(filter(None, [kept.definition, gone.definition]))
-    kept.example = "\n".join(filter(None, [kept.example, gone.example]))
-    gone.delete()
-    kept.save(update_fields=["definition", "example"])
+def merge_into(target: CandidateDimension, other: CandidateDimension) -> None:
+    target.definition = "\n".join(filter(None, [target.definition, other.definition]))
+    target.example = "\n".join(filter(None, [target.example, other.example]))
+    other.delete()
+    target.save(update_fields=["definition", "example"])

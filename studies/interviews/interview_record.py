@@ -41,7 +41,7 @@ class SectionRecord:
     questions: Sequence[QuestionRecord]
 
     def holds_something(self) -> bool:
-        return any(asked.answer or asked.notes for asked in self.questions)
+        return any(record.answer or record.notes for record in self.questions)
 
 
 @dataclass(frozen=True)

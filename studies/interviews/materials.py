@@ -103,8 +103,8 @@ def table_of(instrument: str, rated: Sequence[Answer], partners: Sequence[int], 
 
 def dimension(instrument: str, item: str, language: str) -> str:
     """Return the short name of a dimension, or its question if it has none."""
-    found = load(instrument).item(item)
-    return (found.label or found.text)[language]
+    question = load(instrument).item(item)
+    return (question.label or question.text)[language]
 
 
 def flags_of(person: Participation) -> QuerySet[Flag]:

@@ -28,7 +28,7 @@ class FieldWithErrors(NamedTuple):
 class Box(NamedTuple):
     """The fields for a new note on a question, and for what it is about."""
 
-    asked: QuestionRecord
+    record: QuestionRecord
     note: BoundField
     about: BoundField
 
@@ -57,21 +57,21 @@ class NotesForm(WrittenForm):
             self.fields |= candidate_fields()
 
     def clean(self) -> dict[str, Any]:
-        told = [self.cleaned_data.get(f"candidate-{part}") for part in CANDIDATE_FIELDS]
-        if any(told) and not told[0] and NAME not in self.errors:
+        values = [self.cleaned_data.get(f"candidate-{part}") for part in CANDIDATE_FIELDS]
+        if any(values) and not values[0] and NAME not in self.errors:
             self.add_error(NAME, _("Please enter a name, or clear the fields below."))
         return self.cleaned_data
 
-    def box(self, asked: QuestionRecord) -> Box:
-        return Box(asked, self[f"note-{asked.question.key}"], self[f"about-{asked.question.key}"])
+    def box(self, record: QuestionRecord) -> Box:
+        return Box(record, self[f"note-{record.question.key}"], self[f"about-{record.question.key}"])
 
     def candidate_boxes(self) -> list[BoundField]:
         return [field for field in self if field.name.startswith("candidate-")]
 
     def notes(self) -> list[tuple[str, str, str]]:
         """Return question, text and subject of each note that has a text."""
-        given = self.cleaned_data
-        return [(key, given[f"note-{key}"], given[f"about-{key}"]) for key in self.questions if given[f"note-{key}"]]
+        data = self.cleaned_data
+        return [(key, data[f"note-{key}"], data[f"about-{key}"]) for key in self.questions if data[f"note-{key}"]]
 
     def candidate(self) -> dict[str, str] | None:
         if not self.cleaned_data.get(NAME):

@@ -135,7 +135,7 @@ def interview_page(
         "record": record,
         "takes_notes": held is not None and schedule.takes_notes(held) and request.access.may(Act.INTERVIEW),
         "form": form,
-        "parts": [(part.section, [form.box(asked) for asked in part.questions]) for part in record.sections],
+        "parts": [(part.section, [form.box(question) for question in part.questions]) for part in record.sections],
         "dropped": candidates_to_drop(request, person),
         "talks": materials.talks_of(person),
         "flags": materials.replies_with_flags(person, language),
@@ -168,7 +168,7 @@ def note_choices(person: Participation, language: str) -> Iterator[tuple[str, st
 
 
 def interview_action(
-    rule: Callable[[HttpRequest, Participation], None], done: object
+    rule: Callable[[HttpRequest, Participation], None], message: object
 ) -> Callable[[HttpRequest, Study, str], HttpResponse]:
     """Return the view of a button on the interview's page.
 
@@ -186,7 +186,7 @@ def interview_action(
             )
         else:
             rule(request, person)
-            messages.success(request, str(done) % {"code": code})
+            messages.success(request, str(message) % {"code": code})
         return redirect("research-interview", study.key, code)
 
     return view
@@ -237,9 +237,9 @@ def add_note(request: HttpRequest, held: Interview, question: str, text: str, ab
     return held.notes.create(question=question, text=text, author=request.user, **ties)
 
 
-def ties_of(person: Participation, chosen: str) -> dict[str, int]:
+def ties_of(person: Participation, subject: str) -> dict[str, int]:
     """Return the foreign keys of a note's subject, if it is this person's own."""
-    kind, _colon, text = chosen.partition(":")
+    kind, _colon, text = subject.partition(":")
     number = int_from(text, 1, LARGEST_KEY)
     own = {"flag": materials.flags_of, "rating": materials.ratings_of}
     if kind in own and number is not None and own[kind](person).filter(pk=number).exists():
@@ -269,17 +269,17 @@ def candidates_to_drop(request: HttpRequest, person: Participation) -> list[Cand
 def note(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
     """Show a note and save its new text; an empty text removes the note and its coded passages."""
     held = interview_for(study, code)
-    found = get_object_or_404(held.notes, pk=number)
-    form = NoteForm(found, request.POST if request.method == "POST" and schedule.takes_notes(held) else None)
+    note = get_object_or_404(held.notes, pk=number)
+    form = NoteForm(note, request.POST if request.method == "POST" and schedule.takes_notes(held) else None)
     if not form.is_valid():
         context = {"person": held.participation, "form": form}
         return show(request, study, "interview_note", context, status=422 if form.is_bound else 200)
     if text := form.cleaned_data["text"]:
-        found.text = text
-        found.save(update_fields=["text"])
+        note.text = text
+        note.save(update_fields=["text"])
     else:
-        held.passages.filter(source=f"note:{found.pk}").delete()
-        found.delete()
+        held.passages.filter(source=f"note:{note.pk}").delete()
+        note.delete()
     messages.success(request, _("Saved"))
     return redirect("research-interview", study.key, code)
 
@@ -336,29 +336,29 @@ def file_for(study: Study, code: str, number: int) -> Attachment:
 @study_page
 def file(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse | StreamingHttpResponse:
     """Send a file that the browser must save and never show or run."""
-    found = file_for(study, code, number)
-    if not attachments.file_of(found).exists():
+    attachment = file_for(study, code, number)
+    if not attachments.file_of(attachment).exists():
         raise Http404
     headers = {
-        "Content-Type": attachments.content_type(found),
-        "Content-Disposition": content_disposition_header(True, found.name),
-        "Content-Length": str(found.size),
+        "Content-Type": attachments.content_type(attachment),
+        "Content-Disposition": content_disposition_header(True, attachment.name),
+        "Content-Length": str(attachment.size),
         "Content-Security-Policy": FILE_POLICY,
         "X-Content-Type-Options": "nosniff",
     }
-    return StreamingHttpResponse(attachments.read_pieces(found), headers=headers)
+    return StreamingHttpResponse(attachments.read_pieces(attachment), headers=headers)
 
 
 @require_http_methods(["GET", "POST"])
 @study_page
 def remove_file(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
     """Ask, then remove a file."""
-    found = file_for(study, code, number)
-    quoted = found.interview.passages.filter(source=f"file:{found.pk}").count()
+    attachment = file_for(study, code, number)
+    quoted = attachment.interview.passages.filter(source=f"file:{attachment.pk}").count()
     if request.method == "GET":
-        context = {"person": found.interview.participation, "file": found, "quoted": quoted}
+        context = {"person": attachment.interview.participation, "file": attachment, "quoted": quoted}
         return show(request, study, "interview_file_remove", context)
-    attachments.remove(found)
+    attachments.remove(attachment)
     messages.success(request, _("The file has been removed."))
     return redirect("research-interview-files", study.key, code)
 
@@ -398,9 +398,9 @@ def code_passages(request: HttpRequest, study: Study, code: str) -> HttpResponse
         return coding_page(request, study, held, PassageForm(sources))
     form = PassageForm(sources, request.POST)
     if form.is_valid():
-        given = dict(form.cleaned_data)
+        values = dict(form.cleaned_data)
         try:
-            coding.mark_passage(held, form.sources[given.pop("source")], coder=request.user, **given)
+            coding.mark_passage(held, form.sources[values.pop("source")], coder=request.user, **values)
         except coding.PassageNotFound:
             form.add_error("text", _("That source does not contain these exact words."))
     if form.errors:
@@ -432,13 +432,13 @@ def unmark(request: HttpRequest, study: Study, code: str, number: int) -> HttpRe
 # All interviews
 
 
-def passages_shown(study: Study, test: str) -> QuerySet[Passage]:
+def get_passages(study: Study, test: str) -> QuerySet[Passage]:
     return coding.passages_of(study).filter(
         interview__participation__in=counts.filter_by_test(study.participations.all(), test)
     )
 
 
-def candidates_shown(study: Study, test: str) -> QuerySet[CandidateDimension]:
+def get_candidates(study: Study, test: str) -> QuerySet[CandidateDimension]:
     people = counts.filter_by_test(study.participations.all(), test)
     return study.candidate_dimensions.filter(participation__in=people)
 
@@ -449,8 +449,8 @@ def codes(request: HttpRequest, study: Study) -> HttpResponse:
     test = test_filter(request, study)
     context = {
         "test": test,
-        "codes": coding.count_codes(passages_shown(study, test)),
-        "candidates": coding.count_candidates(candidates_shown(study, test)),
+        "codes": coding.count_codes(get_passages(study, test)),
+        "candidates": coding.count_candidates(get_candidates(study, test)),
     }
     return show(request, study, "interview_codes", context)
 
@@ -487,8 +487,8 @@ def document(request: HttpRequest, study: Study) -> HttpResponse:
         "title": title_of(study.current()),
         "made_at": timezone.now(),
         "records": list(records(study, test)),
-        "codes": coding.count_codes(passages_shown(study, test)),
-        "candidates": coding.count_candidates(candidates_shown(study, test)),
+        "codes": coding.count_codes(get_passages(study, test)),
+        "candidates": coding.count_candidates(get_candidates(study, test)),
     }
     headers = {
         "Content-Disposition": content_disposition_header(True, f"{study.key}-interviews.html"),

@@ -108,8 +108,8 @@ def store_answers(
     fresh = {"version": guide.version, "language": language, "started_at": timezone.now()}
     response, _ = Response.objects.get_or_create(**place, defaults=fresh)
     for answer in answers:
-        given = {"text": answer.text, "missing_reason": answer.missing_reason, "seconds": seconds.get(answer.item)}
-        Answer.objects.update_or_create(response=response, item=answer.item, defaults=given)
+        values = {"text": answer.text, "missing_reason": answer.missing_reason, "seconds": seconds.get(answer.item)}
+        Answer.objects.update_or_create(response=response, item=answer.item, defaults=values)
     Response.objects.filter(pk=response.pk).update(submitted_at=timezone.now())
 
 

@@ -70,13 +70,13 @@ class Interviewing(StepKind):
         """Save a page. A page that is not open, or can no longer change, is ignored."""
         if visit.step.mode != SELF or schedule.is_over(visit.participation):
             return False
-        found = [page for page in open_pages(visit) if str(page.number) == visit.request.POST.get(PART)]
-        if not found or is_settled(visit, found[0]):
+        pages = [page for page in open_pages(visit) if str(page.number) == visit.request.POST.get(PART)]
+        if not pages or is_settled(visit, pages[0]):
             return False
-        form = form_of(visit, found[0], data=visit.request.POST)
+        form = form_of(visit, pages[0], data=visit.request.POST)
         if not form.is_valid() or not check_candidates(form):
             raise NeedsCorrection
-        self.save(visit, found[0], form)
+        self.save(visit, pages[0], form)
         return True
 
     @transaction.atomic
@@ -97,8 +97,8 @@ class Interviewing(StepKind):
 
 def minutes_of(spec: StudySpec, guide: Questionnaire, track: str) -> int:
     """Return the minutes that the study's consent form tells for the interview; those of the guide if it tells none."""
-    told = NUMBER.search(spec.consent_values(track).get("interview_minutes", {}).get("en", ""))
-    return int(told[0]) if told and int(told[0]) else minutes(guide, track)
+    match = NUMBER.search(spec.consent_values(track).get("interview_minutes", {}).get("en", ""))
+    return int(match[0]) if match and int(match[0]) else minutes(guide, track)
 
 
 def waiting_page(visit: Visit) -> Page:
@@ -205,10 +205,10 @@ def form_to_show(visit: Visit, page: GuidePage) -> InstrumentForm:
 
 
 def form_of(visit: Visit, page: GuidePage, data: Any = None) -> InstrumentForm:
-    kept = visit.draft(str(page.number)) or earlier_answers(visit, page)
-    rows = rows_for(data or kept)
-    asked = questions_on(load(visit.step.instrument), page, candidates=rows)
-    return form_for(asked, language=visit.language, earlier=kept, data=data)
+    earlier = visit.draft(str(page.number)) or earlier_answers(visit, page)
+    rows = rows_for(data or earlier)
+    questions = questions_on(load(visit.step.instrument), page, candidates=rows)
+    return form_for(questions, language=visit.language, earlier=earlier, data=data)
 
 
 def earlier_answers(visit: Visit, page: GuidePage) -> dict[str, str]:
@@ -217,17 +217,17 @@ def earlier_answers(visit: Visit, page: GuidePage) -> dict[str, str]:
     return answers | {candidate_field(row, name): text for row, one in named for name, text in vars(one).items()}
 
 
-def rows_for(given: Mapping[str, str]) -> int:
+def rows_for(values: Mapping[str, str]) -> int:
     """Return the number of rows: up to the last filled row, and some empty ones."""
-    filled = [int(found[1]) for name, text in given.items() if text and (found := ROW.fullmatch(name))]
+    filled = [int(match[1]) for name, text in values.items() if text and (match := ROW.fullmatch(name))]
     return min(max(filled, default=0) + EMPTY_ROWS, MOST_ROWS)
 
 
 def candidates_in(answers: Mapping[str, Any]) -> list[Candidate]:
     """Return the rows that have a name; emptying a row removes the dimension."""
     rows = sorted({row_of(field) for field in answers if is_candidate(field)})
-    found = [Candidate(*(answers[candidate_field(row, name)] for name in CANDIDATE_FIELDS)) for row in rows]
-    return [candidate for candidate in found if candidate.name]
+    candidates = [Candidate(*(answers[candidate_field(row, name)] for name in CANDIDATE_FIELDS)) for row in rows]
+    return [candidate for candidate in candidates if candidate.name]
 
 
 def check_candidates(form: InstrumentForm) -> bool:

@@ -23,9 +23,9 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """Return what is worth counting. It is the same for most results, so that rows can be written together."""
         missing = count_missing_reasons(self.scores)
-        told = {"unreadable": sum(missing.values()), "valid": len(self.scores) > sum(missing.values())}
+        counts = {"unreadable": sum(missing.values()), "valid": len(self.scores) > sum(missing.values())}
         return {
-            **told,
+            **counts,
             **({"missing": missing} if missing else {}),
             **({"ways": sorted(set(self.ways))} if self.ways else {}),
         }
@@ -47,12 +47,12 @@ def with_form(question: Question, form: Schema | None) -> Question:
 
 
 def get_ledger_note(redacted: Mapping[str, int]) -> dict[str, Any]:
-    """Return what the ledger keeps of what was removed."""
+    """Return the ledger's note about removed words; empty if none were removed."""
     return {MARK: dict(redacted)} if redacted else {}
 
 
 def get_askers(caller: Caller, question: Question, form: Schema | None) -> tuple[Ask, Ask | None]:
-    """Return who is asked, and who is asked for repairs if that is another: repairs never use the schema."""
+    """Return the function that asks, and another for repairs if the answer has a schema: repairs never use it."""
     if form is None:
         return caller.bind(question), None
     return Explaining(caller.bind(with_form(question, form))), caller.bind(question)

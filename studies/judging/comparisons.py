@@ -66,8 +66,8 @@ class Work:
 
     def limit(self, pairs: int | None) -> list[Showing]:
         """Return the showings of so many pairs: a pair is of use in both orders."""
-        chosen = set(list(dict.fromkeys(showing.pair.pk for showing in self.showings))[:pairs])
-        return [showing for showing in self.showings if showing.pair.pk in chosen]
+        pks = set(list(dict.fromkeys(showing.pair.pk for showing in self.showings))[:pairs])
+        return [showing for showing in self.showings if showing.pair.pk in pks]
 
 
 # Planning
@@ -81,15 +81,15 @@ def pair_raters(study: Study, judge: str) -> dict[str, Rater]:
 
 
 def work_for(judge: ArmSpec, plans: Sequence[PairPlan]) -> Work:
-    """Return what this judge has not compared yet and may be sent. The rest is counted."""
+    """Return the pairs that this judge has not compared yet and may be sent, with counts of the others."""
     work = Work()
     for plan in plans:
-        known = set(get_done_showings(judge.key, plan))
+        done_showings = set(get_done_showings(judge.key, plan))
         runs = {run.pk: run for run in runs_to_judge(plan.study)}
         for pair in plan.pairs.select_related("run_a").order_by("position", "pk"):
             sides = [runs.get(pair.run_a_id), runs.get(pair.run_b_id)]
             for first in Comparison.Side.values:
-                take_verdicts(work, Showing(pair, first), sides, judge, is_done=(pair.pk, first) in known)
+                take_verdicts(work, Showing(pair, first), sides, judge, is_done=(pair.pk, first) in done_showings)
     return work
 
 
@@ -124,7 +124,7 @@ def plan_pairs(
 ) -> PlannedJob:
     raters, hashed = pair_raters(study, judge.key), get_hash(configure(study, judge))
     return store.plan(
-        [build_wanted(showing, hashed, raters) for showing in showings],
+        [build_item(showing, hashed, raters) for showing in showings],
         kind=KIND,
         scope=study.key,
         title=f"{judge.key} (pairs)",
@@ -140,7 +140,7 @@ def configure(study: Study, judge: ArmSpec) -> Configuration:
     return Configuration.of(study.current().spec(), judge, KIND)
 
 
-def build_wanted(showing: Showing, hashed: str, raters: Mapping[str, Rater]) -> WantedItem:
+def build_item(showing: Showing, hashed: str, raters: Mapping[str, Rater]) -> WantedItem:
     return WantedItem(
         subject=showing.subject,
         role=PAIR,
@@ -153,10 +153,10 @@ def build_wanted(showing: Showing, hashed: str, raters: Mapping[str, Rater]) -> 
 def get_hash(configuration: Configuration) -> str:
     """Return the same value for the same questions to the same model."""
     judge, prompts = configuration.judge, configuration.prompts
-    asked = judge_settings(judge)
+    settings = judge_settings(judge)
     versions = [prompts.get(name, language).label for name in (TEMPLATE, "repair") for language in CODES]
     versions += get_sending_versions(judge, redacts=judge.redact)
-    return digest([judge.key, KIND, asked.identity(), asked.request_options(), versions])
+    return digest([judge.key, KIND, settings.identity(), settings.request_options(), versions])
 
 
 # Asking
@@ -221,27 +221,27 @@ class PairHandler:
         consents name the provider."""
         rows = Pair.objects.select_related("plan", "run_a__conversation", "run_b__conversation")
         pairs = rows.in_bulk({item.payload["pair"] for item in items})
-        wanted = {run for pair in pairs.values() for run in (pair.run_a_id, pair.run_b_id)}
-        runs = [run for run in runs_to_judge(self.study).filter(pk__in=wanted) if may_be_sent(run, self.judge)]
+        run_ids = {run for pair in pairs.values() for run in (pair.run_a_id, pair.run_b_id)}
+        runs = [run for run in runs_to_judge(self.study).filter(pk__in=run_ids) if may_be_sent(run, self.judge)]
         turns, allowed = get_turns(runs), {run.pk for run in runs}
         called = get_nicknames(runs) if self.judge.redact else None
-        found = {}
+        materials = {}
         for item in items:
             pair = pairs.get(item.payload["pair"])
             if pair is not None and {pair.run_a_id, pair.run_b_id} <= allowed:
                 names = None if called is None else get_names(pair, called)
-                found[item.pk] = Material(pair, self.sides(pair, item.payload["first"], turns), names)
-        return found
+                materials[item.pk] = Material(pair, self.sides(pair, item.payload["first"], turns), names)
+        return materials
 
     def sides(
         self, pair: Pair, first: str, turns: Mapping[int, Sequence[JudgedTurn]]
     ) -> tuple[Sequence[JudgedTurn], Sequence[JudgedTurn]]:
         """Return both sides as people see them, `first` first: where a model names itself it is always hidden."""
-        shown = {}
+        by_side = {}
         for side in Comparison.Side.values:
-            run, asked = pair.side(side)
-            upto = [turn for turn in turns[run.conversation_id] if asked is None or turn.number <= asked]
-            shown[side] = [
+            run, last = pair.side(side)
+            upto = [turn for turn in turns[run.conversation_id] if last is None or turn.number <= last]
+            by_side[side] = [
                 replace(
                     turn,
                     supporter=self_identification.mask(turn.supporter, self.names),
@@ -249,41 +249,41 @@ class PairHandler:
                 )
                 for turn in upto
             ]
-        a, b = shown[Comparison.Side.A], shown[Comparison.Side.B]
+        a, b = by_side[Comparison.Side.A], by_side[Comparison.Side.B]
         return (a, b) if first == Comparison.Side.A else (b, a)
 
     async def work(self, item: JobItem, material: Material, caller: Caller) -> Result:
-        shown = material.as_sent()
-        form = build_scores_format(shown.items) if is_structured(self.judge) else None
-        ask, repair = get_askers(caller, self.question(item, shown), form)
+        material = material.as_sent()
+        form = build_scores_format(material.items) if is_structured(self.judge) else None
+        ask, repair = get_askers(caller, self.question(item, material), form)
         judged = await ask_judgement(
             ask,
-            shown.messages(self.prompts),
-            shown.items,
-            language=shown.language,
+            material.messages(self.prompts),
+            material.items,
+            language=material.language,
             repair=repair,
             prompts=self.prompts,
         )
-        standing = self.prompts.get(TEMPLATE, shown.language)
-        return Result(judged.scores, judged.ways, mark_digest(self.get_version(shown), standing))
+        standing = self.prompts.get(TEMPLATE, material.language)
+        return Result(judged.scores, judged.ways, mark_digest(self.get_version(material), standing))
 
-    def get_version(self, shown: Material) -> str:
-        return mark_version(self.prompts.get(TEMPLATE, shown.language).label, shown.redacted)
+    def get_version(self, material: Material) -> str:
+        return mark_version(self.prompts.get(TEMPLATE, material.language).label, material.redacted)
 
-    def question(self, item: JobItem, shown: Material) -> Question:
+    def question(self, item: JobItem, material: Material) -> Question:
         return Question(
             purpose=Call.Purpose.JUDGE,
             messages=(),
             settings=judge_settings(self.judge),
             provider=self.judge.provider,
             who=f"judge {self.judge.key}",
-            language=shown.language,
-            prompt_version=self.get_version(shown),
-            conversation=shown.pair.run_a.conversation_id,
-            turn=shown.pair.turn_a,
+            language=material.language,
+            prompt_version=self.get_version(material),
+            conversation=material.pair.run_a.conversation_id,
+            turn=material.pair.turn_a,
             item=item.pk,
             job=self.job.pk,
-            noted=get_ledger_note(shown.redacted),
+            noted=get_ledger_note(material.redacted),
         )
 
     # Keeping
@@ -357,6 +357,6 @@ def items_on_pairs(pairs: QuerySet[Pair]) -> QuerySet[JobItem]:
 def calls_on_pairs(pairs: QuerySet[Pair]) -> QuerySet[Call]:
     """Return the calls on these pairs. Each has the words of both sides, and stands in the ledger under one of them. If
     its item is gone, all such calls under these conversations count, for none can be told from the other."""
-    asked = Call.objects.filter(prompt_version__startswith=f"{TEMPLATE}.")
+    calls = Call.objects.filter(prompt_version__startswith=f"{TEMPLATE}.")
     of_items = Q(item__in=items_on_pairs(pairs))
-    return asked.filter(of_items | Q(item=None, conversation__in=pairs.values("run_a__conversation")))
+    return calls.filter(of_items | Q(item=None, conversation__in=pairs.values("run_a__conversation")))

@@ -12,7 +12,7 @@ from studies.judging.planning import KIND, THINKER
 
 
 def judging_loads(job: Job, caller: DryCaller, *, judgements: float | None = None) -> list[Load]:
-    """Return what this job has to ask. `judgements`: the loads of that many, for conversations to come."""
+    """Return the loads of this job. `judgements`: return the loads of that many, for conversations to come."""
     handler, tried = JudgeHandler(job), sample_items(job, KIND)
     needed = JobItem.objects.unfinished().filter(needed_by__in=tried).distinct()
     thinking, judging = dry_run(handler, needed, caller), dry_run(handler, tried, caller)
@@ -25,7 +25,7 @@ def judging_loads(job: Job, caller: DryCaller, *, judgements: float | None = Non
 
 
 def dry_run(handler: JudgeHandler, items: Iterable[JobItem], caller: DryCaller) -> list[list[Load]]:
-    """Return what each item would ask. The results are stored, because a judge is shown what a Thinker has thought."""
+    """Return the loads of each item. The results are stored, because a judge is shown the states of a Thinker."""
     samples = []
     for item in items:
         material = handler.read([item]).get(item.pk)

@@ -45,14 +45,14 @@ class JudgeHandler:
     # Reading
 
     def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
-        """Return what each item needs.
+        """Return the material of each item.
 
         People who have withdrawn, or whose consent no longer names this provider, are left out.
         """
         runs = {run.pk: run for run in runs_to_judge(self.study).filter(pk__in={item.payload["run"] for item in items})}
         allowed = {pk: run for pk, run in runs.items() if may_be_sent(run, self.configuration.judge)}
-        known = {one.run.pk: one for one in get_materials(self.configuration, list(allowed.values()))}
-        return {item.pk: known[item.payload["run"]] for item in items if item.payload["run"] in known}
+        materials = {one.run.pk: one for one in get_materials(self.configuration, list(allowed.values()))}
+        return {item.pk: materials[item.payload["run"]] for item in items if item.payload["run"] in materials}
 
     # Asking
 
@@ -65,19 +65,19 @@ class JudgeHandler:
     async def scores(self, item: JobItem, material: Material, caller: Caller) -> Result:
         """Return scores on the questionnaire's own scale, however they were asked for."""
         questionnaire, configuration = load(item.payload["instrument"]), self.get_configuration(item)
-        found: Scores = {}
+        scores: Scores = {}
         ways: list[Way] = []
-        asked = ""
+        prompt_version = ""
         for prompt in build_prompts(configuration, questionnaire, material, moment=item.payload["moment"]):
             ask, repair = get_askers(caller, self.question_of(item, material, prompt), prompt.form)
             judged = await ask_judgement(
                 ask, prompt.messages, prompt.items, language=prompt.language, repair=repair, prompts=self.prompts
             )
-            found |= judged.scores
+            scores |= judged.scores
             ways += judged.ways
-            asked = prompt.marked
-        scores = probes.turn_scores_back(configuration.variant, found, judged_items(questionnaire, material.language))
-        return Result(scores, ways, asked)
+            prompt_version = prompt.marked
+        scores = probes.turn_scores_back(configuration.variant, scores, judged_items(questionnaire, material.language))
+        return Result(scores, ways, prompt_version)
 
     def get_configuration(self, item: JobItem) -> Configuration:
         return self.configuration.with_variant(item.payload["variant"])
@@ -88,16 +88,16 @@ class JudgeHandler:
 
     async def state(self, item: JobItem, material: Material, n: int, caller: Caller) -> InnerState:
         """Return one state. If it could not be read, it is asked for again the next time that the item is tried."""
-        shown = replace(material, turns=material.turns[: n + 1], states=None).as_sent()
-        question = self.thought_of(item, shown)
+        material = replace(material, turns=material.turns[: n + 1], states=None).as_sent()
+        question = self.thought_of(item, material)
         if item.attempts:
             question = await in_database(self.get_first_unanswered, question)
         ask, repair = get_askers(caller, question, self.state_form())
         return await ask_state(
             ask,
-            shown.turns,
-            language=shown.language,
-            profile=shown.profile_text(),
+            material.turns,
+            language=material.language,
+            profile=material.profile_text(),
             repair=repair,
             prompts=self.prompts,
         )
@@ -114,27 +114,29 @@ class JudgeHandler:
 
     def is_used_up(self, question: Question) -> bool:
         """Return whether the last answer that is ever asked for has come."""
-        asked = with_form(question, self.state_form())
+        question = with_form(question, self.state_form())
         last = replace(
-            asked,
-            messages=tuple(add_reminder(asked.messages, asked.language, self.prompts)),
-            settings=double_token_limit(asked.settings),
+            question,
+            messages=tuple(add_reminder(question.messages, question.language, self.prompts)),
+            settings=double_token_limit(question.settings),
         )
         return Call.objects.filter(key=last.key(), status__in=UNREADABLE).exists()
 
-    def thought_of(self, item: JobItem, shown: Material) -> Question:
-        version = mark_version(self.prompts.get("thinker", shown.language).label, shown.redacted)
-        question = self.question(item, shown, language=shown.language, version=version, turn=shown.turns[-1].number)
-        messages = thinker_messages(
-            shown.turns, language=shown.language, profile=shown.profile_text(), prompts=self.prompts
+    def thought_of(self, item: JobItem, material: Material) -> Question:
+        version = mark_version(self.prompts.get("thinker", material.language).label, material.redacted)
+        question = self.question(
+            item, material, language=material.language, version=version, turn=material.turns[-1].number
         )
-        return replace(question, messages=tuple(messages), noted=get_ledger_note(shown.redacted))
+        messages = thinker_messages(
+            material.turns, language=material.language, profile=material.profile_text(), prompts=self.prompts
+        )
+        return replace(question, messages=tuple(messages), noted=get_ledger_note(material.redacted))
 
     def state_form(self) -> Schema | None:
         return build_state_format() if self.configuration.structured else None
 
     def questions(self, item: JobItem, material: Material) -> list[Question]:
-        """Return what the item asks; nothing for a Thinker, which thinks of one turn after the other."""
+        """Return the item's questions; none for a Thinker, because each of its questions needs the answer before."""
         if item.role == THINKER:
             return []
         part, instrument = material.up_to(item.payload["turn"]), load(item.payload["instrument"])

@@ -61,7 +61,7 @@ def count_answers(study: Study) -> dict[tuple[str, str], int]:
 def start_without(request: HttpRequest, study: Study) -> HttpResponse:
     judge = request.POST.get("judge", "")
     strategy, _, field = request.POST.get("without", "").partition(" ")
-    known = get_strategies().get(strategy)
-    if judge not in [one.key for one in study.current().spec().judges] or known is None or field not in known.fields:
+    entry = get_strategies().get(strategy)
+    if judge not in [one.key for one in study.current().spec().judges] or entry is None or field not in entry.fields:
         raise Http404
     return ask_first(study, "judge", [judge, strategy, f"--without={field}"], back="research-judges")

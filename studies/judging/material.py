@@ -68,13 +68,13 @@ class Material:
 
     def states_in_order(self) -> list[InnerState]:
         """Return the states of the turns that are here."""
-        known = self.states or {}
-        return [known[turn.number] for turn in self.turns if turn.number in known]
+        states = self.states or {}
+        return [states[turn.number] for turn in self.turns if turn.number in states]
 
     def without_state(self) -> list[int]:
         """Return the places in `turns` after which no one has thought yet."""
-        known = self.states or {}
-        return [place for place, turn in enumerate(self.turns) if turn.number not in known]
+        states = self.states or {}
+        return [place for place, turn in enumerate(self.turns) if turn.number not in states]
 
 
 def get_run_language(run: ArmRun) -> str:
@@ -89,19 +89,19 @@ def get_materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Itera
     profile_of = make_profile_lookup() if strategy.needs_profile else lambda _: ()
     names = get_nicknames(runs) if configuration.redacts else None
     for run in runs:
-        known = states.get(run.conversation_id, {})
+        own_states = states.get(run.conversation_id, {})
         called = None if names is None else names[run.participation_id]
-        yield Material(run, tuple(turns[run.conversation_id]), profile_of(run), known, called)
+        yield Material(run, tuple(turns[run.conversation_id]), profile_of(run), own_states, called)
 
 
 def get_nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]]:
     """Return what the people of these conversations told us to call them, by person."""
     people = {run.participation_id for run in runs if run.participation_id}
-    given = Answer.objects.filter(
+    answers = Answer.objects.filter(
         response__rater__participation__in=people, response__instrument="profile", item__in=LEFT_OUT
     )
     names: dict[int | None, tuple[str, ...]] = defaultdict(tuple)
-    for person, name in given.order_by("pk").values_list("response__rater__participation", "text"):
+    for person, name in answers.order_by("pk").values_list("response__rater__participation", "text"):
         names[person] += forms_of_name(name)
     return names
 

@@ -60,7 +60,7 @@ class Row:
     budget: str
 
     def work(self) -> str:
-        """Return what the row's button sends."""
+        """Return the value that the row's button sends."""
         return f"{self.judge} {self.strategy}"
 
 
@@ -76,7 +76,7 @@ class Matrix:
 
 def get_matrix(study: Study, judges: Sequence[ArmSpec]) -> Matrix:
     """Return a row for each judge and strategy; variants of judges (probes) are not among them."""
-    wanted, conversations = count_wanted(study)
+    totals, conversations = count_totals(study)
     done, failed = count_done(study), count_failed(study)
     jobs = {row["title"]: row for row in sum_jobs(study)}
     rows = []
@@ -84,7 +84,7 @@ def get_matrix(study: Study, judges: Sequence[ArmSpec]) -> Matrix:
         for strategy in get_strategies().values():
             spent = jobs.get(f"{judge.key} ({strategy.name})", {})
             cells = []
-            for instrument, number in wanted.items():
+            for instrument, number in totals.items():
                 place = judge.key, strategy.name, instrument
                 cells.append(Cell(done[place], max(0, number - done[place]), failed[place]))
             rows.append(
@@ -97,28 +97,28 @@ def get_matrix(study: Study, judges: Sequence[ArmSpec]) -> Matrix:
                     budget="" if spent.get("budget") is None else format_amount(spent["budget"]),
                 )
             )
-    return Matrix(list(wanted), conversations, rows)
+    return Matrix(list(totals), conversations, rows)
 
 
-def count_wanted(study: Study) -> tuple[Counter[str], int]:
+def count_totals(study: Study) -> tuple[Counter[str], int]:
     """Count the final ratings that a judge can give, by instrument, and the conversations."""
     chats = {protocol.pk: protocol.spec().chat for protocol in study.protocols.all()}
-    wanted: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     conversations = 0
     runs = runs_to_judge(study).select_related(None).prefetch_related(None).order_by()
     rows = runs.values_list("protocol", "participation__track", "condition").annotate(Count("pk"))
     for protocol, track, condition, number in rows:
         conversations += number
         for instrument in ratings_of_track(chats[protocol], track or track_of_simulated(condition)):
-            wanted[instrument] += number
-    return wanted, conversations
+            totals[instrument] += number
+    return totals, conversations
 
 
 def count_done(study: Study) -> Counter[tuple[str, str, str]]:
-    given = Response.objects.filter(
+    responses = Response.objects.filter(
         rater__study=study, rater__kind=RaterKind.JUDGE, moment=FINAL, replicate=1, run__in=runs_to_judge(study)
     ).order_by()
-    rows = given.values_list("rater__code", "rater__strategy", "instrument").annotate(Count("pk"))
+    rows = responses.values_list("rater__code", "rater__strategy", "instrument").annotate(Count("pk"))
     return Counter({(code, strategy, instrument): number for code, strategy, instrument, number in rows})
 
 
@@ -126,12 +126,12 @@ def count_failed(study: Study) -> Counter[tuple[str, str, str]]:
     """Count the items that failed and were not answered since. Their configuration begins with their rater's number."""
     raters = {str(rater.pk): (rater.code, rater.strategy) for rater in study.raters.filter(kind=RaterKind.JUDGE)}
     items = JobItem.objects.filter(job__scope=study.key, job__kind=KIND, role=KIND, state__in=FAILED)
-    found: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+    counts: defaultdict[tuple[str, str, str], int] = defaultdict(int)
     for configuration, payload in items.values_list("configuration", "payload"):
         rater = raters.get(configuration.partition("-")[0])
         if rater and payload["moment"] == FINAL:
-            found[*rater, payload["instrument"]] += 1
-    return Counter(found)
+            counts[*rater, payload["instrument"]] += 1
+    return Counter(counts)
 
 
 def sum_jobs(study: Study) -> list[dict]:
@@ -147,8 +147,8 @@ def start_judge(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask what a judge with one strategy would cost, and whether to start it."""
     judge, _space, strategy = request.POST.get("work", "").partition(" ")
     form = BudgetForm(request.POST)
-    known = [one.key for one in study.current().spec().judges]
-    if judge not in known or strategy not in get_strategies() or not form.is_valid():
+    keys = [one.key for one in study.current().spec().judges]
+    if judge not in keys or strategy not in get_strategies() or not form.is_valid():
         raise Http404
     budget = form.cleaned_data["budget"]
     options = [] if budget is None else [f"{BUDGET}={budget}"]

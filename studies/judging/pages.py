@@ -53,27 +53,27 @@ class ShownPrompt(NamedTuple):
 @require_GET
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
-    known = {judge.key: judge for judge in study.current().spec().judges}
-    judge = known.get(request.GET.get("judge", ""), next(iter(known.values()), None))
+    by_key = {judge.key: judge for judge in study.current().spec().judges}
+    judge = by_key.get(request.GET.get("judge", ""), next(iter(by_key.values()), None))
     code = request.GET.get("conversation", "").strip()
     run = find_run(study, code) if code else None
     places = get_places_about(run, MOMENTS) if run else []
-    found = get_preview(request, judge, run, places)
+    preview = get_preview(request, judge, run, places)
     context = {
         "code": code or get_newest_code(study),
         "unknown": bool(code) and run is None,
         "nothing_to_ask": run is not None and not places,
         "judge": judge,
-        "matrix": get_matrix(study, list(known.values())) if known else None,
+        "matrix": get_matrix(study, list(by_key.values())) if by_key else None,
         "budget_form": BudgetForm(),
         "currency": load_prices(settings.PRICES).currency,
-        "choices": list(choices(request, known, judge, places)),
-        "preview": found,
+        "choices": list(choices(request, by_key, judge, places)),
+        "preview": preview,
         "run": run,
-        "prompts": [ShownPrompt(one.version, [Text(m.text, m.role) for m in one.messages]) for one in found.prompts]
-        if found
+        "prompts": [ShownPrompt(one.version, [Text(m.text, m.role) for m in one.messages]) for one in preview.prompts]
+        if preview
         else [],
-        "parameters": parameters(found) if found else "",
+        "parameters": parameters(preview) if preview else "",
         "probes": list(probes(study, judge)) if judge else [],
         "fields": list(judge_fields.get_fields(study, judge)) if judge else [],
         "strategies": strategy_choices(),
@@ -94,29 +94,27 @@ def get_preview(
 ) -> Preview | None:
     if judge is None or run is None or not places:
         return None
-    strategy = choose_known(request.GET.get("strategy", ""), list(get_strategies()))
-    variant = choose_known(
+    strategy = choose_or_first(request.GET.get("strategy", ""), list(get_strategies()))
+    variant = choose_or_first(
         request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(get_variant_without, fields_to_leave_out())]
     )
     place = next((one for one in places if one.name() == request.GET.get("place")), places[0])
     return build_preview(Configuration.of(run.study.current().spec(), judge, strategy, variant), run, place)
 
 
-def choose_known(given: str, known: Sequence[str]) -> str:
-    return given if given in known else known[0]
+def choose_or_first(value: str, options: Sequence[str]) -> str:
+    return value if value in options else options[0]
 
 
 def choices(
-    request: HttpRequest, known: dict[str, ArmSpec], judge: ArmSpec | None, places: Sequence[Place]
+    request: HttpRequest, by_key: dict[str, ArmSpec], judge: ArmSpec | None, places: Sequence[Place]
 ) -> Iterator[Choice]:
-    given = request.GET.get
-    yield Choice("judge", _("Judge"), [(key, key) for key in known], judge.key if judge else "")
-    yield Choice("strategy", _("What the judge is shown"), strategy_choices(), given("strategy", ""))
-    yield Choice("variant", _("Form of the question"), list(ways_of_asking()), given("variant", ""))
+    get = request.GET.get
+    yield Choice("judge", _("Judge"), [(key, key) for key in by_key], judge.key if judge else "")
+    yield Choice("strategy", _("What the judge is shown"), strategy_choices(), get("strategy", ""))
+    yield Choice("variant", _("Form of the question"), list(ways_of_asking()), get("variant", ""))
     if places:
-        yield Choice(
-            "place", _("About"), [(place.name(), describe_place(place)) for place in places], given("place", "")
-        )
+        yield Choice("place", _("About"), [(place.name(), describe_place(place)) for place in places], get("place", ""))
 
 
 def ways_of_asking() -> Iterator[tuple[str, str]]:
@@ -132,8 +130,8 @@ def describe_place(place: Place) -> str:
     return ", ".join(part for part in (title_of(place.instrument), when, after) if part)
 
 
-def parameters(found: Preview) -> str:
-    everything = {**found.parameters(), **found.configuration.judge.extra}
+def parameters(preview: Preview) -> str:
+    everything = {**preview.parameters(), **preview.configuration.judge.extra}
     return json.dumps(without_secrets(everything), ensure_ascii=False, indent=2)
 
 
@@ -141,8 +139,8 @@ def probes(study: Study, judge: ArmSpec) -> Iterator[Probe]:
     answers = count_by_judge(study, "responses")
     compared = count_by_judge(study, "comparisons").get(judge.key, 0)
     for key, (title, about) in WORDS.items():
-        done = {REPEAT: None, ORDER_SWAP: compared}
-        yield Probe(key, title, about, done.get(key, answers.get(f"{judge.key}{SIGN}{key}", 0)))
+        counts = {REPEAT: None, ORDER_SWAP: compared}
+        yield Probe(key, title, about, counts.get(key, answers.get(f"{judge.key}{SIGN}{key}", 0)))
 
 
 def count_by_judge(study: Study, what: str) -> dict[str, int]:
@@ -155,8 +153,8 @@ def count_by_judge(study: Study, what: str) -> dict[str, int]:
 @study_page
 def start_probe(request: HttpRequest, study: Study) -> HttpResponse:
     judge, strategy, probe = (request.POST.get(name, "") for name in ("judge", "strategy", "probe"))
-    known = [judge.key for judge in study.current().spec().judges]
-    if judge not in known or strategy not in get_strategies() or probe not in WORDS:
+    keys = [judge.key for judge in study.current().spec().judges]
+    if judge not in keys or strategy not in get_strategies() or probe not in WORDS:
         raise Http404
     return ask_first(study, "judge", arguments(judge, strategy, probe), back="research-judges")
 

@@ -126,11 +126,11 @@ def plan_judging(
 
 
 def build_plan(study: Study, configuration: Configuration, raters: Mapping[str, Rater]) -> dict[str, Any]:
-    """Return what the job's handler is told. `raters`: by variant, or for pairs by the side that stands first."""
+    """Return the plan that the handler reads. `raters`: by variant, or for pairs by the side that stands first."""
     return {
         **configuration.as_plan(),
         "study": study.pk,
-        "raters": {asked: rater.pk for asked, rater in raters.items()},
+        "raters": {key: rater.pk for key, rater in raters.items()},
     }
 
 
@@ -151,7 +151,7 @@ def build_items(
         runs = {judgement.run: judgement.conversation for judgement in judgements}
         thinkers = {run: build_thinker_item(run, conversation, configuration) for run, conversation in runs.items()}
     yield from thinkers.values()
-    asked = {
+    configurations = {
         variant: get_configuration(rater, configuration.with_variant(variant).hash())
         for variant, rater in raters.items()
     }
@@ -160,7 +160,7 @@ def build_items(
         yield WantedItem(
             subject=judgement.subject,
             role=KIND,
-            configuration=asked[judgement.variant],
+            configuration=configurations[judgement.variant],
             replicate=judgement.replicate,
             conversation=judgement.conversation,
             payload={
@@ -185,7 +185,7 @@ def build_thinker_item(run: int, conversation: int, configuration: Configuration
 
 
 def get_work(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates: int) -> Work:
-    """Return what this judge has not answered yet and may be sent. The rest is counted."""
+    """Return the judgements that this judge still owes and may be sent, with counts of the others."""
     runs = runs_to_judge(rater.study).iterator(chunk_size=AT_ONCE)
     answered, profile_of, variant = get_answered_places(rater), make_profile_lookup(), probes.variant_of(rater.code)
     needs_profile = get_strategy(rater.strategy).needs_profile
@@ -225,7 +225,7 @@ def is_varied(run: ArmRun, judgement: Judgement, strategy: str, role: Role, prof
 
 
 def get_plain_counterparts(rater: Rater, judgements: Iterable[Judgement], plain: Work) -> list[Judgement]:
-    """Return what of `plain` is at the places of a variant's judgements, or of its earlier answers: a difference needs
+    """Return the judgements of `plain` at the places of a variant's judgements or earlier answers: a difference needs
     both.
     """
     places = {judgement.place for judgement in judgements} | get_answered_places(rater)
@@ -324,21 +324,21 @@ def may_be_sent(run: ArmRun, judge: ArmSpec) -> bool:
 
 def make_profile_lookup() -> Profiles:
     """Return a function that says who the seeker of a run is; empty if no one knows. It asks once for each person."""
-    known: dict[int | tuple[int, str], tuple[ProfileLine, ...]] = {}
+    profiles: dict[int | tuple[int, str], tuple[ProfileLine, ...]] = {}
 
     def profile_of(run: ArmRun) -> tuple[ProfileLine, ...]:
         if is_simulated(run):
             place = (run.study_id, run.profile)
-            if place not in known:
-                known[place] = get_played_profile(*place)
-            return known[place]
+            if place not in profiles:
+                profiles[place] = get_played_profile(*place)
+            return profiles[place]
         if run.card and (played := get_card_profile(run)):
             return played
         if run.participation is None:
             return get_imported_profile(run)
-        if run.participation.pk not in known:
-            known[run.participation.pk] = tuple(profile_lines(run.participation))
-        return known[run.participation.pk]
+        if run.participation.pk not in profiles:
+            profiles[run.participation.pk] = tuple(profile_lines(run.participation))
+        return profiles[run.participation.pk]
 
     return profile_of
 
@@ -355,10 +355,10 @@ def get_played_profile(study: int, key: str) -> tuple[ProfileLine, ...]:
 
 def get_card_profile(run: ArmRun) -> tuple[ProfileLine, ...]:
     """Return the profile of the role card that a counsellor played, as it was when they got it; never their own."""
-    given = RolePlay.objects.filter(run=run).first()
-    if given is None:
+    role_play = RolePlay.objects.filter(run=run).first()
+    if role_play is None:
         return ()
-    card = given.card
+    card = role_play.card
     content = {**card["profile"], "id": card["key"], "lang": card["language"]}
     return tuple(lines_for_seeker(from_content(content), detail="full"))
 

@@ -53,10 +53,10 @@ class Preview:
 
         If items are asked one by one, the forms are a list.
         """
-        asked = self.configuration.settings()
+        settings = self.configuration.settings()
         forms = [prompt.form for prompt in self.prompts if prompt.form]
         return {
-            **asked.parameters(),
+            **settings.parameters(),
             **({RESPONSE_FORMAT: forms[0] if len(forms) == 1 else forms} if forms else {}),
             **(get_ledger_note(self.prompts[0].redacted) if self.prompts else {}),
         }
@@ -66,7 +66,7 @@ class Preview:
         return _(self.configuration.role.label)
 
     def receiver(self) -> str:
-        """Return who would get the prompt."""
+        """Return the model and provider that would get the prompt."""
         judge = self.configuration.judge
         if judge.kind == "scripted":
             return _("a script on this machine")
@@ -81,8 +81,8 @@ def find_run(study: Study, code: str) -> ArmRun | None:
 
 def get_places_about(run: ArmRun, moments: Sequence[str]) -> list[Place]:
     chat = run.protocol.spec().chat
-    found = get_places(run, chat, moments, get_rated_checkpoints(run.study)[run.pk])
-    return [Place(*place) for place in dict.fromkeys(found)]
+    places = get_places(run, chat, moments, get_rated_checkpoints(run.study)[run.pk])
+    return [Place(*place) for place in dict.fromkeys(places)]
 
 
 def build_preview(configuration: Configuration, run: ArmRun, place: Place) -> Preview:
@@ -113,6 +113,6 @@ def find_obstacles(configuration: Configuration, material: Material, place: Plac
         yield _("The person's latest consent does not name “%(provider)s”.") % {"provider": name}
     if get_strategy(configuration.strategy).needs_profile and not material.profile:
         yield _("This strategy tells the judge who the seeker is, but nothing is known about this seeker.")
-    asked = judgement_of(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
-    if not is_varied(run, asked, configuration.strategy, configuration.role, lambda _: material.profile):
+    judgement = judgement_of(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
+    if not is_varied(run, judgement, configuration.strategy, configuration.role, lambda _: material.profile):
         yield _("This variant would not change anything here.")

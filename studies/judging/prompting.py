@@ -37,25 +37,27 @@ def build_prompts(
     """Yield one prompt, or one for each item if they are asked apart."""
     variant, strategy = configuration.variant, get_strategy(configuration.strategy)
     left_out = fields.get_field_left_out(variant)
-    shown = material.without(left_out).as_sent()
-    asked = probes.apply_variant(build_judge_question(configuration, questionnaire, shown), variant)
-    scope = scope_of(worded_for(configuration, questionnaire), moment, asked.language)
-    standing = configuration.get_standing_text(asked.language)
-    version = mark_version(get_version(standing.label, variant), shown.redacted)
-    for items in [[item] for item in asked.items] if variant == probes.APART else [asked.items]:
+    material = material.without(left_out).as_sent()
+    question = probes.apply_variant(build_judge_question(configuration, questionnaire, material), variant)
+    scope = scope_of(worded_for(configuration, questionnaire), moment, question.language)
+    standing = configuration.get_standing_text(question.language)
+    version = mark_version(get_version(standing.label, variant), material.redacted)
+    for items in [[item] for item in question.items] if variant == probes.APART else [question.items]:
         messages = strategy.build_messages(
-            asked.turns,
+            question.turns,
             items,
-            language=asked.language,
-            profile=shown.profile_text(),
-            states=shown.states_in_order(),
+            language=question.language,
+            profile=material.profile_text(),
+            states=material.states_in_order(),
             scope=scope,
-            notes=asked.notes,
+            notes=question.notes,
             without=left_out,
             standing=standing,
         )
         form = build_scores_format(items) if configuration.structured else None
-        yield Prompt(messages, items, asked.language, version, mark_digest(version, standing), form, shown.redacted)
+        yield Prompt(
+            messages, items, question.language, version, mark_digest(version, standing), form, material.redacted
+        )
 
 
 def get_version(label: str, variant: str) -> str:
@@ -72,7 +74,7 @@ def worded_for(configuration: Configuration, questionnaire: Questionnaire) -> Qu
 def build_judge_question(
     configuration: Configuration, questionnaire: Questionnaire, material: Material
 ) -> JudgeQuestion:
-    """Return what the plain judge is asked, in the language of the variant."""
+    """Return the question to the plain judge, in the language of the variant."""
     language = probes.prompt_language(configuration.variant, material.language)
     return JudgeQuestion(
         instrument=questionnaire.id,

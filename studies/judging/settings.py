@@ -86,7 +86,7 @@ class Configuration:
         return digest([self.judge.key, model, settings.request_options(), versions])
 
     def as_plan(self) -> dict[str, Any]:
-        """Return what a job keeps, to be read by `from_plan` in whatever process works on it."""
+        """Return the configuration as a job stores it. `from_plan` reads it in the process that works on the job."""
         names = ArmSpec.__dataclass_fields__
         judge = {name: to_plain(getattr(self.judge, name)) for name in names}
         own = {name: dict(texts) for name, texts in self.prompts.own.items()}
@@ -103,7 +103,7 @@ def is_structured(judge: ArmSpec) -> bool:
 
 
 def get_sending_versions(judge: ArmSpec, *, redacts: bool) -> list[str]:
-    """Return what else decides what is asked; empty if neither the study file nor the strategy asks for it."""
+    """Return the versions of the schemas and of redaction, as far as this judge uses them."""
     structured = [f"structured/{schemas.VERSION}"] if is_structured(judge) else []
     return [*structured, *([f"{redaction.MARK}/{redaction.VERSION}"] if redacts else [])]
 

@@ -152,8 +152,8 @@ class Command(BaseCommand):
     def study(self, key: str) -> Study:
         if study := Study.objects.filter(key=key).first():
             return study
-        known = ", ".join(Study.objects.values_list("key", flat=True)) or "none; load one with load_study"
-        self.refuse(f"There is no study {key!r}. There are: {known}.")
+        keys = ", ".join(Study.objects.values_list("key", flat=True)) or "none; load one with load_study"
+        self.refuse(f"There is no study {key!r}. There are: {keys}.")
 
     def protocol(self, key: str) -> Protocol:
         return self.study(key).current()

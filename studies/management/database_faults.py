@@ -12,14 +12,14 @@ SECONDS = 5  # for a connection
 
 def describe(error: Exception) -> str:
     """Return the line for an error of connecting. It never repeats the address, which holds a password."""
-    told = str(error)
-    if found := NO_DATABASE.search(told):
+    message = str(error)
+    if match := NO_DATABASE.search(message):
         return (
-            f'emostudy: DATABASE_URL: there is no database called "{found[1]}". Check the name in DATABASE_URL, or '
+            f'emostudy: DATABASE_URL: there is no database called "{match[1]}". Check the name in DATABASE_URL, or '
             "create the database"
         )
-    if found := REFUSED.search(told):
-        return f'emostudy: DATABASE_URL: PostgreSQL refuses the user "{found[1]}". Check the user and the password'
+    if match := REFUSED.search(message):
+        return f'emostudy: DATABASE_URL: PostgreSQL refuses the user "{match[1]}". Check the user and the password'
     return AWAY
 
 

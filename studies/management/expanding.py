@@ -61,8 +61,8 @@ class ExpandingCommand(JobCommand):
         )
 
     def refuse_without_expand(self, options: dict[str, Any]) -> None:
-        if given := [name for name in ONLY_WITH_EXPAND if options[name] is not None]:
-            self.refuse(f"--{given[0]} belongs to --expand.")
+        if names := [name for name in ONLY_WITH_EXPAND if options[name] is not None]:
+            self.refuse(f"--{names[0]} belongs to --expand.")
 
     def expand(self, study: Study, writer: ArmSpec, options: dict[str, Any]) -> dict[str, Any]:
         if options["count"] is None:
@@ -70,8 +70,8 @@ class ExpandingCommand(JobCommand):
         self.refuse_below_one(options, "count")
         self.refuse_above(options, count=MOST_PROFILES)
         expansion = self.expansion(study, writer, options)
-        wanted = expansion.list_wanted()
-        undone = self.undone(wanted)
+        items = expansion.list_items()
+        undone = self.undone(items)
         left = undone[: options["limit"]]
         if options["estimate"]:
             return self.say_expansion_estimate(expansion, left)
@@ -82,7 +82,7 @@ class ExpandingCommand(JobCommand):
         else:
             self.work_on(planned.job, "further profiles", at_once=options["concurrency"])
         summary = self.summarize_expansion(planned, expansion.seeds)
-        summary["made_before"] = len(wanted) - len(undone)
+        summary["made_before"] = len(items) - len(undone)
         self.tell_expansion(summary)
         return {"study": study.key, **summary}
 
@@ -108,14 +108,14 @@ class ExpandingCommand(JobCommand):
                 "name a file, such as fixtures/instruments/seeker_profiles_demo.json."
             )
         named = {"seed": options["seed"], "vary": options["vary"] and tuple(dict.fromkeys(options["vary"]))}
-        chosen = {name: value for name, value in named.items() if value is not None}
-        return Expansion(study, models, seeds, options["count"], **chosen)
+        values = {name: value for name, value in named.items() if value is not None}
+        return Expansion(study, models, seeds, options["count"], **values)
 
     def validator(self, spec: StudySpec, writer: ArmSpec, key: str | None) -> ArmSpec:
-        known = {model.key: model for model in (*spec.arms, *spec.judges)}
-        if key is not None and key not in known:
-            self.refuse(f"--validator: the study {spec.key} has no arm or judge {key!r}. It has: {', '.join(known)}.")
-        return known[key] if key else writer
+        models = {model.key: model for model in (*spec.arms, *spec.judges)}
+        if key is not None and key not in models:
+            self.refuse(f"--validator: the study {spec.key} has no arm or judge {key!r}. It has: {', '.join(models)}.")
+        return models[key] if key else writer
 
     def say_seeds_left_out(self, seeds: Seeds, models: Models) -> None:
         names = " and ".join(dict.fromkeys(model.provider or model.base_url for model in vars(models).values()))
@@ -128,25 +128,25 @@ class ExpandingCommand(JobCommand):
         for reason, number in seeds.left_out.items():
             self.say(f"Left out as seeds: {number} {one_or_more(number, 'profile', 'profiles')} {reasons[reason]}.")
 
-    def undone(self, wanted: Sequence[WantedItem]) -> list[WantedItem]:
+    def undone(self, items: Sequence[WantedItem]) -> list[WantedItem]:
         """Return those that no job has done."""
-        known = store.known_items(wanted)
-        done = {place for place, item in known.items() if item.state == JobItem.State.DONE}
-        return [one for one in wanted if one.place not in done]
+        existing = store.known_items(items)
+        done = {place for place, item in existing.items() if item.state == JobItem.State.DONE}
+        return [one for one in items if one.place not in done]
 
     def say_expansion_estimate(self, expansion: Expansion, left: Sequence[WantedItem]) -> dict[str, Any]:
         for one in left:
             self.say(f"{one.payload['id']}: {describe_draw(one)}")
-        told = self.say_estimate(estimate_expansion(expansion, left))
+        estimate = self.say_estimate(estimate_expansion(expansion, left))
         drawn = [{"id": one.payload["id"], "seed": one.payload["seed"], **one.payload["drawn"]} for one in left]
-        return {**told, "seeds": len(expansion.seeds.profiles), "drawn": drawn}
+        return {**estimate, "seeds": len(expansion.seeds.profiles), "drawn": drawn}
 
     def summarize_expansion(self, planned: PlannedJob, seeds: Seeds) -> dict[str, Any]:
         summary = self.job_summary(planned.job, KIND, planned=planned.items)
-        done = planned.job.items.filter(role=KIND, state=JobItem.State.DONE).order_by("pk")
+        items = planned.job.items.filter(role=KIND, state=JobItem.State.DONE).order_by("pk")
         refused = [
             {"id": item.payload["id"], "seed": item.payload["seed"], **item.result}
-            for item in done
+            for item in items
             if item.result.get("refused")
         ]
         return {
@@ -177,8 +177,8 @@ class ExpandingCommand(JobCommand):
 
 
 def describe_draw(one: WantedItem) -> str:
-    """Return who a further profile is of, in one line."""
+    """Return one line about the person of a further profile."""
     drawn = one.payload["drawn"]
     person = drawn["demographics"]
-    told = [person.get("occupation"), person.get("age"), person.get("gender"), drawn["personality"].get("mbti")]
-    return f"after {one.payload['seed']}: {', '.join(str(each) for each in (*told, drawn['problem']) if each)}"
+    facts = [person.get("occupation"), person.get("age"), person.get("gender"), drawn["personality"].get("mbti")]
+    return f"after {one.payload['seed']}: {', '.join(str(each) for each in (*facts, drawn['problem']) if each)}"

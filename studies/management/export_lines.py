@@ -47,14 +47,14 @@ class ExportLines(Command):
         parser.add_argument("--include-tests", action="store_true", help="include test data: of bots and of test links")
 
     def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
-        found, only = self.study(study), Filter(include_tests)
+        study_row, only = self.study(study), Filter(include_tests)
         try:
             refuse_foreign(out, study, what=self.more, study_of=self.study_of)
-            self.hint_at_tests(found, only, out)
-            with self.progress(self.count(found, only), out.name) as progress:
+            self.hint_at_tests(study_row, only, out)
+            with self.progress(self.count(study_row, only), out.name) as progress:
                 had_file = out.exists()
-                with recorded_export(found, [out], include_tests=include_tests):
-                    rows = write_lines(out, stepping(self.rows(found, only), progress))
+                with recorded_export(study_row, [out], include_tests=include_tests):
+                    rows = write_lines(out, stepping(self.rows(study_row, only), progress))
         except ExportRefused as refusal:
             self.refuse(str(refusal))
         except OSError as error:
@@ -63,15 +63,15 @@ class ExportLines(Command):
             self.say(f"{out}: {rows} {one_or_more(rows, self.one, self.more)}")
         else:
             outcome = "the earlier file was removed" if had_file else "not written"
-            self.say(f"{out}: {outcome}. {self.why_nothing(found)}")
+            self.say(f"{out}: {outcome}. {self.why_nothing(study_row)}")
         return {"study": study, "out": str(out), "rows": rows}
 
     def hint_at_tests(self, study: Study, only: Filter, out: Path) -> None:
         if only.include_tests or self.count(study, only):
             return
         if number := self.count(study, Filter(include_tests=True)):
-            found = f"{number} {one_or_more(number, self.one, self.more)}, all of test data."
-            self.hint_at_test_data(found, out=out)
+            sentence = f"{number} {one_or_more(number, self.one, self.more)}, all of test data."
+            self.hint_at_test_data(sentence, out=out)
 
 
 def stepping(rows: Iterable[Row], progress: Progress) -> Iterator[Row]:

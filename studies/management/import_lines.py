@@ -16,14 +16,14 @@ class ImportLines(Command):
     """The base class. Subclasses name their kind of file and how many of its lines are headers, and give `bring` and
     `describe_outcome`.
 
-    `chosen` are the options that they add; `bring` gets each under its name.
+    `more_options` names the options that they add; `bring` gets each under its name.
     """
 
     metavar: str
     header: int
-    chosen: tuple[str, ...] = ()
+    more_options: tuple[str, ...] = ()
 
-    def bring(self, study: Study, file: Path, *, on_done: Callable[[int], None], **chosen: Any) -> Any:
+    def bring(self, study: Study, file: Path, *, on_done: Callable[[int], None], **options: Any) -> Any:
         """Import the file and return the outcome, a dataclass. Raises ImportRefused, and then nothing was changed."""
         raise NotImplementedError
 
@@ -35,11 +35,11 @@ class ImportLines(Command):
         parser.add_argument("file", type=Path, metavar=self.metavar)
 
     def work(self, study: str, file: Path, **options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         try:
             with file.open("rb") as lines, self.progress(sum(1 for _ in lines) - self.header, file.name) as progress:
-                chosen = {name: options[name] for name in self.chosen}
-                outcome = self.bring(found, file, on_done=progress.step, **chosen)
+                more = {name: options[name] for name in self.more_options}
+                outcome = self.bring(study_row, file, on_done=progress.step, **more)
         except ImportRefused as error:
             self.refuse(str(error))
         except OSError as error:

@@ -110,17 +110,17 @@ class JobCommand(Command):
         except Unfit as error:
             self.refuse(str(error))
 
-    def budget(self, given: str | None, models: Iterable[ModelSettings]) -> Decimal | None:
+    def budget(self, text: str | None, models: Iterable[ModelSettings]) -> Decimal | None:
         prices = self.prices()
-        if given is None and settings.DAILY_BUDGET is None:
+        if text is None and settings.DAILY_BUDGET is None:
             return None
         for model in models:
             if not is_free(model.kind) and prices.price_of(model.model, model.base_url, store.today()) is None:
                 self.refuse(
-                    f"{'DAILY_BUDGET' if given is None else '--budget'}: {settings.PRICES} has no price for "
+                    f"{'DAILY_BUDGET' if text is None else '--budget'}: {settings.PRICES} has no price for "
                     f"{model.model!r}, so what is spent cannot be known. Enter it, with 0 for a model of your own."
                 )
-        return None if given is None else self.amount(given)
+        return None if text is None else self.amount(text)
 
     def prices(self) -> Prices:
         try:
@@ -128,13 +128,13 @@ class JobCommand(Command):
         except PriceFileError as error:
             self.refuse(str(error))
 
-    def amount(self, given: str) -> Decimal:
+    def amount(self, text: str) -> Decimal:
         try:
-            amount = Decimal(given)
+            amount = Decimal(text)
         except InvalidOperation:
             amount = Decimal(-1)
         if not (amount.is_finite() and amount >= 0):
-            self.refuse(f"--budget: {given!r} is not an amount. Give a number of 0 or more, such as 2.50.")
+            self.refuse(f"--budget: {text!r} is not an amount. Give a number of 0 or more, such as 2.50.")
         if amount >= TOO_MUCH:
             self.refuse(f"--budget: must be less than {TOO_MUCH:,}.")
         return amount.quantize(SMALLEST, ROUND_DOWN)
@@ -213,8 +213,8 @@ def failure_counts(summary: Mapping[str, Any]) -> dict[str, int]:
 
 def describe_failures(reasons: Mapping[str, int], details: Mapping[str, str]) -> dict[str, int]:
     """Return counts by sentence. A detail is a sentence of its own and gets its full stop here."""
-    said = {reason: f". {detail.rstrip('.')}" for reason, detail in details.items()}
-    return {f"failed: {reason}{said.get(reason, '')}": count for reason, count in reasons.items()}
+    sentences = {reason: f". {detail.rstrip('.')}" for reason, detail in details.items()}
+    return {f"failed: {reason}{sentences.get(reason, '')}": count for reason, count in reasons.items()}
 
 
 def is_unpriced(job: Job) -> bool:

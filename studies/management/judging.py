@@ -72,8 +72,8 @@ def answer_statistics(job: Job, role: str) -> dict[str, Any]:
     How many have a score at all (`valid`), what is missing and why, how many were sent for repair or asked again, and
     the cost of a valid one; None if a price is not known.
     """
-    done = job.items.filter(role=role, state="done")
-    results = list(done.values_list("result", flat=True))
+    items = job.items.filter(role=role, state="done")
+    results = list(items.values_list("result", flat=True))
     ways = Counter(way for result in results for way in get_ways(result))
     missing: Counter[str] = sum((Counter(result.get("missing")) for result in results), Counter())
     valid = sum(bool(result.get("valid")) for result in results)

@@ -17,7 +17,7 @@ from studies.simulation.planning import KIND, REVIEW
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS, Setup
 from studies.workbench.labels import one_or_more
 
-Chosen = TypeVar("Chosen")
+Choice = TypeVar("Choice")
 
 
 class SimulatingCommand(JobCommand):
@@ -48,20 +48,20 @@ class SimulatingCommand(JobCommand):
         self.refuse_below_one(options, "replicates", "concurrency", "max_turns", *names)
         self.refuse_above(options, replicates=MOST_REPLICATES, max_turns=MOST_TURNS)
 
-    def choose(self, choose: Callable[..., Chosen], *args: Any, **values: Any) -> Chosen:
+    def choose(self, choose: Callable[..., Choice], *args: Any, **values: Any) -> Choice:
         try:
             return choose(*args, **values)
         except Unfit as error:
             self.refuse(str(error))
 
-    def say_left_out(self, found: FittingProfiles) -> None:
-        if found.others:
-            are = one_or_more(found.others, "profile is", "profiles are")
-            self.say(f"Left out: {found.others} {are} in a language that the study does not have.")
-        if found.not_played:
-            self.say(f"Profiles that may not be played and are left out: {describe_states(found.not_played)}.")
-        if found.mild:
-            self.say(f"Profiles too mild for the worst case, left out: {', '.join(found.mild)}. {MILD}")
+    def say_left_out(self, fitting: FittingProfiles) -> None:
+        if fitting.others:
+            are = one_or_more(fitting.others, "profile is", "profiles are")
+            self.say(f"Left out: {fitting.others} {are} in a language that the study does not have.")
+        if fitting.not_played:
+            self.say(f"Profiles that may not be played and are left out: {describe_states(fitting.not_played)}.")
+        if fitting.mild:
+            self.say(f"Profiles too mild for the worst case, left out: {', '.join(fitting.mild)}. {MILD}")
 
     def plan_setup(self, run: Benchmark, setup: Setup, **terms: Any) -> PlannedJob:
         planned = run.plan(setup, **terms)
@@ -110,11 +110,11 @@ class SimulatingCommand(JobCommand):
 
     def end_reasons(self, job: Job) -> dict[str, int]:
         """Return the end reasons of the job's conversations."""
-        found: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
         for some in store.chunks(self.items_of_role(job, KIND)):
-            done = JobItem.objects.filter(pk__in=some, state=States.DONE)
-            found.update(done.values_list("conversation__end_reason", flat=True))
-        return dict(found.most_common())
+            items = JobItem.objects.filter(pk__in=some, state=States.DONE)
+            reasons.update(items.values_list("conversation__end_reason", flat=True))
+        return dict(reasons.most_common())
 
 
 def with_reviews(conversations: dict[str, Any], reviews: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def with_reviews(conversations: dict[str, Any], reviews: dict[str, Any]) -> dict
     return {**conversations, **added, **failed, "reviewed": reviews["done"]}
 
 
-def keys_in(given: str | None) -> list[str]:
+def keys_in(text: str | None) -> list[str]:
     """Return the keys. An empty text is one key that does not exist, because an unset shell variable must
     not mean all."""
-    return [] if given is None else [key.strip() for key in given.split(",")]
+    return [] if text is None else [key.strip() for key in text.split(",")]

@@ -11,10 +11,11 @@ from studies.models import Stage
 
 
 class StageCommand(Base):
-    """Subclasses name the stage `to` which it goes, and what is `said` of it then."""
+    """The base class. Subclasses give the stage `to` which a study goes, and the `outcome` that is printed after its
+    key."""
 
     to: Stage
-    said: str
+    outcome: str
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
@@ -24,10 +25,10 @@ class StageCommand(Base):
         parser.add_argument("--by", default="", metavar="NAME", help="who decides (default: your account's name)")
 
     def work(self, study: str, reason: str, by: str, **_options: Any) -> dict[str, Any]:
-        found = self.study(study)
-        before = found.stage
+        study_row = self.study(study)
+        before = study_row.stage
         try:
-            changed = stages.move(found, self.to, stages.Actor(by or getpass.getuser()), reason=reason)
+            changed = stages.move(study_row, self.to, stages.Actor(by or getpass.getuser()), reason=reason)
         except stages.NotReady as missing:
             lines = "".join(f"\n- {each.text}\n  {each.advice}" for each in missing.missing)
             self.refuse(f"{study} cannot be opened yet. Missing:{lines}")
@@ -38,5 +39,5 @@ class StageCommand(Base):
             self.refuse(
                 "The results by arm have been shown, so opening the study again ends its blinding: add --reason."
             )
-        self.say(f"{study} {self.said}." if changed else f"{study} {self.said} already: nothing has changed.")
-        return {"study": study, "before": before, "stage": found.stage}
+        self.say(f"{study} {self.outcome}." if changed else f"{study} {self.outcome} already: nothing has changed.")
+        return {"study": study, "before": before, "stage": study_row.stage}

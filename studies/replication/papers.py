@@ -94,14 +94,14 @@ class Results:
         """Return a number as text: of one row, or over several; empty where there is none."""
         if query is None:
             return ""
-        found = [row[query["column"]] for row in self.rows(query["table"], query["where"])]
-        numbers = [float(value) for value in found if value]
+        values = [row[query["column"]] for row in self.rows(query["table"], query["where"])]
+        numbers = [float(value) for value in values if value]
         return OVER[query.get("over", "mean")](numbers) if numbers else ""
 
     def names(self, patterns: Sequence[str]) -> list[str]:
         """Return the files that are there, a pattern with several by its first."""
-        found = [sorted(self.folder.glob(pattern)) for pattern in patterns]
-        return [paths[0].relative_to(self.folder).as_posix() for paths in found if paths]
+        matches = [sorted(self.folder.glob(pattern)) for pattern in patterns]
+        return [paths[0].relative_to(self.folder).as_posix() for paths in matches if paths]
 
     def laid_out(self, layout: Mapping[str, Any]) -> list[list[str]]:
         """Return lines of cells: the head, then one line for each row of the paper's layout."""

@@ -12,8 +12,8 @@ MOST = 40
 
 def write_profiles(path: Path, *, each: int) -> None:
     """Write so many profiles of each language into one file, as `--profiles` takes it."""
-    chosen = []
+    profiles = []
     for language in CODES:
         source = settings.FIXTURES / "instruments" / f"seeker_profiles_{language}.json"
-        chosen += json.loads(source.read_text(encoding="utf-8"))["profiles"][:each]
-    path.write_text(json.dumps({"profiles": chosen}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        profiles += json.loads(source.read_text(encoding="utf-8"))["profiles"][:each]
+    path.write_text(json.dumps({"profiles": profiles}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -65,7 +65,7 @@ class Page:
         return [self.what(one), printed, one["source"], self.results.value(one["ours"]) or NOTHING]
 
     def what(self, one: Mapping[str, Any]) -> str:
-        """Return what a number is, and whose ratings it is of, since several kinds of raters rate an arm."""
+        """Return the name of a number and its kind of rater, because several kinds of raters rate an arm."""
         where = (one["ours"] or {}).get("where", {})
         named = self.words.get(f"by_{where.get('raters', where.get('human'))}", "{what}")
         return named.format(what=one["what"][self.language])
@@ -75,11 +75,11 @@ class Page:
 
     def verdict(self, entry: Entry) -> str:
         """Return whether the numbers can be compared, with the reason."""
-        said = {"no": "not_offered", "page": "no_numbers"}.get(entry.compare)
-        if said is None and self.walk.is_scripted():
-            said = "people_are_scripts" if entry.compare == "people" else "in_form"
-        said = said or ("needs_people" if entry.compare == "people" else "yes")
-        return f"{self.words[said]} {entry.why[self.language]}".strip()
+        reason = {"no": "not_offered", "page": "no_numbers"}.get(entry.compare)
+        if reason is None and self.walk.is_scripted():
+            reason = "people_are_scripts" if entry.compare == "people" else "in_form"
+        reason = reason or ("needs_people" if entry.compare == "people" else "yes")
+        return f"{self.words[reason]} {entry.why[self.language]}".strip()
 
 
 def table(lines: Sequence[Sequence[str]]) -> Iterator[str]:

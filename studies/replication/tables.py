@@ -8,7 +8,7 @@ from studies.replication.papers import Paper
 
 
 def write_tables(folder: Path, out: Path, paper: Paper, *, bootstrap: int, seed: int) -> None:
-    found = compute(load(folder), tables=paper.tables(), bootstrap=bootstrap, seed=seed)
-    files = {f"{name}.csv": table.to_csv(index=False, lineterminator="\n").encode() for name, table in found.items()}
+    tables = compute(load(folder), tables=paper.tables(), bootstrap=bootstrap, seed=seed)
+    files = {f"{name}.csv": table.to_csv(index=False, lineterminator="\n").encode() for name, table in tables.items()}
     with new_folder(out):
         replace_results(files | {FILES: listing_of(files)}, out)

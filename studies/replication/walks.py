@@ -85,8 +85,8 @@ class Walk:
         judged = ("--judge", *self.judges(), "--strategy") if self.judges() else ()
         file = ("--profiles", str(self.folder / PROFILES))
         if self.paper == EMOHARBOR:
-            asked = (*judged, *get_strategies()) if judged else ()
-            yield self.command("benchmark", "--conditions", "average", *file, *asked, asks=True)
+            options = (*judged, *get_strategies()) if judged else ()
+            yield self.command("benchmark", "--conditions", "average", *file, *options, asks=True)
             yield self.simulate("average", "--one-agent")
             yield self.simulate("average", "--simple-profile")
             return
@@ -117,5 +117,5 @@ class Walk:
         return self.command("judge", "--judge", key, "--strategy", strategy, *options, asks=True)
 
     def command(self, name: str, *options: str, more: tuple[str, ...] = (), asks: bool = False) -> Part:
-        told = [word for word in options if not word.startswith(str(self.folder))] if asks else []
-        return Part(" ".join([name, *told]), (name, self.spec.key, *options, *more), asks)
+        words = [word for word in options if not word.startswith(str(self.folder))] if asks else []
+        return Part(" ".join([name, *words]), (name, self.spec.key, *options, *more), asks)

@@ -79,14 +79,14 @@ class PairPlanForm(PlanForm):
         }
 
     def make(self) -> PairPlan:
-        given = {name: self.cleaned_data[name] for name in ("name", "instrument", "each")}
-        return comparisons.make_plan(self.study, drawing=self.drawing(), **given)
+        values = {name: self.cleaned_data[name] for name in ("name", "instrument", "each")}
+        return comparisons.make_plan(self.study, drawing=self.drawing(), **values)
 
 
 @require_GET
 @study_page
 def plans(request: HttpRequest, study: Study) -> HttpResponse:
-    rows = [row_of(found, study) for found in with_progress(study.pair_plans.all())]
+    rows = [row_of(plan, study) for plan in with_progress(study.pair_plans.all())]
     return show(request, study, "pairs", {"rows": rows})
 
 
@@ -95,7 +95,7 @@ def row_of(plan: PairPlan, study: Study) -> PlanRow:
     return PlanRow(
         name=plan.name,
         url=reverse("research-pair-plan", args=[study.key, plan.pk]),
-        asked=plan.instrument,
+        instruments=plan.instrument,
         drawn=plan.drawn,
         wanted=plan.wanted,
         done=plan.done,
@@ -126,17 +126,17 @@ def new_plan(request: HttpRequest, study: Study) -> HttpResponse:
 @require_GET
 @study_page
 def plan(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    found = get_object_or_404(with_progress(study.pair_plans.all()), pk=number)
+    plan = get_object_or_404(with_progress(study.pair_plans.all()), pk=number)
     context = {
-        "plan": found,
+        "plan": plan,
         "figures": [
-            Figure(_("Comparisons done"), found.done, _("of %(wanted)s") % {"wanted": found.wanted}),
-            Figure(_("Under way"), found.begun),
-            Figure(_("Pairs"), found.drawn),
+            Figure(_("Comparisons done"), plan.done, _("of %(wanted)s") % {"wanted": plan.wanted}),
+            Figure(_("Under way"), plan.begun),
+            Figure(_("Pairs"), plan.drawn),
         ],
-        "facts": list(facts_of(found)),
-        "contests": sorted(comparisons.contests_of(found).items()),
-        "tallies": [(question_text(found, tally.question), tally) for tally in comparisons.tallies(found)],
+        "facts": list(facts_of(plan)),
+        "contests": sorted(comparisons.contests_of(plan).items()),
+        "tallies": [(question_text(plan, tally.question), tally) for tally in comparisons.tallies(plan)],
     }
     return show(request, study, "pair_plan", context)
 
@@ -162,6 +162,6 @@ def question_text(plan: PairPlan, question: str) -> str:
 @study_page
 def set_open(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Open or close a plan. A closed plan gives nothing out, but what was begun may be finished."""
-    found = get_object_or_404(study.pair_plans, pk=number)
-    PairPlan.objects.filter(pk=found.pk).update(is_open=request.POST.get("open") == "yes")
+    plan = get_object_or_404(study.pair_plans, pk=number)
+    PairPlan.objects.filter(pk=plan.pk).update(is_open=request.POST.get("open") == "yes")
     return redirect("research-pair-plan", study.key, number)

@@ -110,7 +110,7 @@ def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iter
         yield Side(place, run.conversation.language, tuple(list_turns(run, turn, names)))
 
 
-def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[ShownTurn]:
+def list_turns(run: ArmRun, last: int | None, names: tuple[str, ...]) -> Iterator[ShownTurn]:
     """Yield the turns of the whole conversation, or those up to and with the reply that is asked about.
 
     Imports were never looked through for a model's own name, and studies need not hide it from their people: here it
@@ -119,8 +119,8 @@ def list_turns(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterat
     if run.conversation.opening:
         yield ShownTurn("", self_identification.mask(run.conversation.opening, names), is_asked=False)
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
-    for turn in turns.filter(number__lte=asked) if asked else turns:
-        yield ShownTurn(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)
+    for turn in turns.filter(number__lte=last) if last else turns:
+        yield ShownTurn(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == last)
 
 
 register("pairs", Compare())

@@ -21,7 +21,7 @@ from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Ra
 from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.participation.responses import rater_for
-from studies.second_raters.eligible import conversations, still_wanted
+from studies.second_raters.eligible import conversations, usable_runs
 from studies.second_raters.reviews import Load, NothingToPlan, PlanRefused, refuse_taken_name
 
 ARMS, SEEKERS = "arms", "seekers"
@@ -29,7 +29,7 @@ BETWEEN = (ARMS, SEEKERS)
 CONVERSATION, REPLY = "conversation", "reply"
 LEVELS = (CONVERSATION, REPLY)
 COUNT = 100  # pairs of a plan, where no one says how many
-KEPT_FOR = timedelta(hours=24)  # a comparison that was begun waits for its reviewer
+LEASE = timedelta(hours=24)  # a comparison that was begun waits for its reviewer
 # Of a pair: no judge takes a verdict from people, nor does a comparison that was given back.
 BY_PEOPLE = ~Q(comparisons__rater__kind=RaterKind.JUDGE) & Q(comparisons__declined_at=None)
 
@@ -45,8 +45,8 @@ class Drawing:
     test_data: bool = False
 
     def pairs(self, study: Study) -> list[DrawnPair]:
-        found = candidates(study, self.between, test_data=self.test_data)
-        return draw_pairs(found, replies=self.level == REPLY, count=self.count, seed=self.seed)
+        pool = candidates(study, self.between, test_data=self.test_data)
+        return draw_pairs(pool, replies=self.level == REPLY, count=self.count, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def candidates(study: Study, between: str, *, test_data: bool) -> list[Candidate
     if between == ARMS:
         runs = runs.filter(setup="")  # results compare arms by unchanged seekers alone
     replied = turns_with_reply(runs)
-    found = [candidate(run, between, replied[run.conversation_id]) for run in runs.select_related("conversation")]
-    return [one for one in found if one.turns and one.contestant]
+    pool = [candidate(run, between, replied[run.conversation_id]) for run in runs.select_related("conversation")]
+    return [one for one in pool if one.turns and one.contestant]
 
 
 def turns_with_reply(runs: QuerySet[ArmRun]) -> Mapping[int, list[int]]:
@@ -102,20 +102,20 @@ def contestant_of(run: ArmRun, between: str) -> str:
 
 
 def seekers_of(run: ArmRun) -> str:
-    """Return what kind of seeker it was: person, simulated worst_case, simulated average (one agent), …"""
+    """Return the kind of seeker: person, simulated worst_case, simulated average (one agent), …"""
     return name_seekers(run.conversation.seeker_kind, run.condition, run.setup)
 
 
 def seeker_of(run: ArmRun, between: str) -> str:
     """Return whose matter it is. Two simulators of one profile have the same; a person has no other kind of
     themselves."""
-    known = {
+    values = {
         "card": run.card,
         "participation": run.participation_id if between == ARMS else None,
         "participant": run.external_participant if between == ARMS else "",
         "profile": run.profile,
     }
-    return next((f"{kind} {value}" for kind, value in known.items() if value), "")
+    return next((f"{kind} {value}" for kind, value in values.items() if value), "")
 
 
 @transaction.atomic
@@ -147,8 +147,8 @@ def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: D
 
 def refusal(drawing: Drawing, instrument: str, each: int) -> str:
     """Return what is wrong with a plan before anything is drawn; empty if nothing is."""
-    if instrument not in (known := pairwise_instruments()):
-        names = {"instrument": instrument, "known": ", ".join(known)}
+    if instrument not in (instruments := pairwise_instruments()):
+        names = {"instrument": instrument, "known": ", ".join(instruments)}
         return _("“%(instrument)s” has no questions about pairs. These instruments have some: %(known)s.") % names
     if drawing.count < 1 or each < 1:
         return _("The number of pairs and the number of verdicts per pair must be at least 1.")
@@ -174,7 +174,7 @@ def contestants_in(plan: PairPlan) -> dict[int, Contest]:
 
 
 def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
-    """Return what differs between the two, as the analysis sees it too: the arms, else the kinds of seekers."""
+    """Return the contestants, as the analysis does: the arms if they differ, else the kinds of seekers."""
     between = ARMS if a.arm and b.arm and a.arm != b.arm else SEEKERS
     return contestant_of(a, between), contestant_of(b, between)
 
@@ -190,7 +190,7 @@ def next_comparison_for(person: Participation) -> Comparison | None:
 
 def resume_comparison(rater: Rater) -> Comparison | None:
     comparison = query_comparisons().filter(rater=rater, done_at=None, declined_at=None).first()
-    if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
+    if comparison and comparison.given_at < timezone.now() - LEASE:
         # No one has taken it meanwhile, so it is this reviewer's for another day.
         Comparison.objects.filter(pk=comparison.pk).update(given_at=timezone.now())
     return comparison
@@ -211,12 +211,12 @@ def give_out(person: Participation, rater: Rater) -> Comparison | None:
     pair = waiting_for(person, rater).order_by("plan", "given", evenly, "position").first()
     if pair is None:
         return None
-    given = Comparison.objects.create(pair=pair, rater=rater, shown_first=owed or side_for(pair, rater))
-    return query_comparisons().get(pk=given.pk)
+    comparison = Comparison.objects.create(pair=pair, rater=rater, shown_first=owed or side_for(pair, rater))
+    return query_comparisons().get(pk=comparison.pk)
 
 
 def take_back(study: Study) -> None:
-    late = timezone.now() - KEPT_FOR
+    late = timezone.now() - LEASE
     Comparison.objects.filter(pair__study=study, done_at=None, declined_at=None, given_at__lt=late).delete()
 
 
@@ -224,20 +224,20 @@ def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
     """Return pairs in this reviewer's languages that still need a verdict and that they have not seen."""
     pairs = Pair.objects.filter(plan__study=person.study, plan__is_open=True).exclude(comparisons__rater=rater)
     for run in ("run_a", "run_b"):
-        pairs = pairs.filter(still_wanted(f"{run}__"), **{f"{run}__is_test": person.is_test})
+        pairs = pairs.filter(usable_runs(f"{run}__"), **{f"{run}__is_test": person.is_test})
     languages = person.design().languages
     if len(languages) > 1:  # before they choose one, to estimate their time, the first
         pairs = pairs.filter(run_a__conversation__language=person.language or languages[0])
-    given = Count("comparisons", filter=BY_PEOPLE)
+    total = Count("comparisons", filter=BY_PEOPLE)
     first = Count("comparisons", filter=BY_PEOPLE & Q(comparisons__shown_first=Comparison.Side.A))
-    counted = pairs.annotate(given=given, leaning=2 * first - given)
+    counted = pairs.annotate(given=total, leaning=2 * first - total)
     return counted.filter(given__lt=F("plan__verdicts_each"))
 
 
 def load_of(person: Participation) -> Load:
     """Return a reviewer's work, done and left. What others at work now will take of what is due is not theirs."""
     rater = rater_for(person)
-    due = [each - given for each, given in waiting_for(person, rater).values_list("plan__verdicts_each", "given")]
+    due = [each - count for each, count in waiting_for(person, rater).values_list("plan__verdicts_each", "given")]
     peers = person.study.participations.filter(track=person.track, is_test=person.is_test).exclude(status__in=OVER)
     fair = min(len(due), ceil(sum(due) / max(1, peers.count())))
     return Load(
@@ -274,7 +274,7 @@ def give_back(comparison: Comparison) -> None:
 
 @transaction.atomic
 def store_verdicts(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
-    """Keep what was chosen on the page (first, tie, second) as sides of the pair. False where it was judged before."""
+    """Store the choices of the page (first, tie, second) as sides of the pair. Return False if it was judged before."""
     waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None, declined_at=None)
     if not waiting.update(done_at=timezone.now()):
         return False
@@ -292,8 +292,8 @@ def store_verdicts(comparison: Comparison, answers: Iterable[AnswerValue]) -> bo
 
 def tallies(plan: PairPlan) -> list[Tally]:
     """Return people's verdicts by question and contest, the first contestant in the alphabet first."""
-    done = Verdict.objects.filter(comparison__pair__plan=plan, comparison__done_at__isnull=False)
-    verdicts = done.exclude(comparison__rater__kind=RaterKind.JUDGE)
+    verdicts = Verdict.objects.filter(comparison__pair__plan=plan, comparison__done_at__isnull=False)
+    verdicts = verdicts.exclude(comparison__rater__kind=RaterKind.JUDGE)
     counts: defaultdict[tuple[str, Contest], Counter[str]] = defaultdict(Counter)
     contestants = contestants_in(plan)
     for pair, question, verdict in verdicts.values_list("comparison__pair", "question", "verdict"):
@@ -301,6 +301,6 @@ def tallies(plan: PairPlan) -> list[Tally]:
         winner = {Verdict.Choice.A: a, Verdict.Choice.B: b}.get(verdict, "")
         counts[question, (min(a, b), max(a, b))][winner] += 1
     return [
-        Tally(question, contest, found[contest[0]], found[""], found[contest[1]])
-        for (question, contest), found in sorted(counts.items())
+        Tally(question, contest, wins[contest[0]], wins[""], wins[contest[1]])
+        for (question, contest), wins in sorted(counts.items())
     ]

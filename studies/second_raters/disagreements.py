@@ -23,20 +23,20 @@ class ReviewerScore:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """One item about one conversation."""
+    """An item on which the reviewers of one conversation differ."""
 
     run: ArmRun
     instrument: str
     item: str
-    said: Sequence[ReviewerScore]
+    ratings: Sequence[ReviewerScore]
     decided: Adjudication | None
 
     def spread(self) -> float:
-        scores = [one.score for one in self.said]
+        scores = [one.score for one in self.ratings]
         return max(scores) - min(scores)
 
     def scores(self) -> str:
-        return ", ".join(f"{one.rater} {one.score:g}" for one in self.said)
+        return ", ".join(f"{one.rater} {one.score:g}" for one in self.ratings)
 
     def get_item(self) -> Item:
         return load(self.instrument).item(self.item)
@@ -44,26 +44,26 @@ class Disagreement:
 
 def disagreements(plan: ReviewPlan) -> list[Disagreement]:
     """Return the items on which reviewers are at least two points apart, largest first."""
-    given = read_first_ratings(plan)
-    runs = ArmRun.objects.select_related("conversation").in_bulk({place.run for place in given})
+    by_place = read_first_ratings(plan)
+    runs = ArmRun.objects.select_related("conversation").in_bulk({place.run for place in by_place})
     decided = {(one.run_id, one.instrument, one.item): one for one in decisions_on(plan)}
-    found = [
-        Disagreement(runs[place.run], place.instrument, place.item, said, decided.get(place))
-        for place, said in given.items()
+    cases = [
+        Disagreement(runs[place.run], place.instrument, place.item, ratings, decided.get(place))
+        for place, ratings in by_place.items()
     ]
-    apart = [one for one in found if one.spread() >= DIFFER]
+    apart = [one for one in cases if one.spread() >= DIFFER]
     return sorted(apart, key=lambda one: (-one.spread(), one.run.pk, one.instrument, one.item))
 
 
 def read_first_ratings(plan: ReviewPlan) -> dict[Place, list[ReviewerScore]]:
     """Return, by item and conversation, the first rating of each reviewer, in the order of their codes."""
-    given: dict[Place, list[ReviewerScore]] = defaultdict(list)
+    ratings: dict[Place, list[ReviewerScore]] = defaultdict(list)
     rows = answers_in(plan).filter(response__replicate=1).order_by("response__rater__code", "pk")
-    for run, instrument, item, *said in rows.values_list(
+    for run, instrument, item, *score in rows.values_list(
         "response__run", "response__instrument", "item", "response__rater__code", "value", "reason"
     ):
-        given[Place(run, instrument, item)].append(ReviewerScore(*said))
-    return given
+        ratings[Place(run, instrument, item)].append(ReviewerScore(*score))
+    return ratings
 
 
 def decisions_on(plan: ReviewPlan) -> list[Adjudication]:

@@ -10,17 +10,16 @@ from studies.models.participation import Status
 
 
 def conversations(study: Study, *, is_test: bool) -> QuerySet[ArmRun]:
-    """Return closed conversations with a reply. What ended for safety's sake is for the one on call, not for this."""
+    """Return closed conversations with a reply. Safety endings are left to the person on call."""
     answered = Turn.objects.filter(conversation=OuterRef("conversation"), state=TurnState.ANSWERED)
     closed = study.runs.filter(
-        Exists(answered), still_wanted(), conversation__status=ConversationStatus.CLOSED, is_test=is_test
+        Exists(answered), usable_runs(), conversation__status=ConversationStatus.CLOSED, is_test=is_test
     )
     return closed.exclude(conversation__end_reason=EndReason.SAFETY).order_by("pk")
 
 
-def still_wanted(run: str = "") -> Q:
-    """Return the filter for runs neither left out by a decision nor of someone who withdrew. This holds also where
-    that came after a plan was drawn: who withdrew is left alone, as by judges. `run`: the way to it, ending in two
-    underscores."""
+def usable_runs(run: str = "") -> Q:
+    """Return the filter for runs that no decision leaves out and whose person has not withdrawn. It also holds for
+    plans that were drawn before. `run`: the lookup that leads to a run, ending in two underscores."""
     gone = Q(**{f"{run}participation__status": Status.WITHDRAWN}) | Q(**{f"{run}participation__excluded": True})
     return Q(**{f"{run}valid": True}) & ~gone

@@ -26,7 +26,7 @@ class PlanRow:
 
     name: str
     url: str
-    asked: str  # the scales, or the questions
+    instruments: str  # the scales, or the questions
     drawn: int
     wanted: int
     done: int
@@ -55,7 +55,7 @@ class PlanForm(forms.Form):
         self.study = study
 
     def draw(self) -> Sequence[Any]:
-        """Return what a valid form would give out; empty if nothing matches."""
+        """Return the conversations or pairs of a valid form; empty if nothing matches."""
         raise NotImplementedError
 
     def preview(self, drawn: Sequence[Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from studies.participation.judge_gap import rating_judges
 from studies.second_raters import review_work, reviews
 from studies.second_raters.disagreements import Disagreement, adjudicate, disagreements
 from studies.second_raters.plan_forms import MOST, Figure, PlanForm, PlanRow, new_plan_page, seed_field
-from studies.second_raters.reviews import Source, WantedPlan
+from studies.second_raters.reviews import PlanOptions, Source
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
 
@@ -75,41 +75,41 @@ class ReviewPlanForm(PlanForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if not self.errors:
-            for about, text in reviews.faults(self.study, self.get_wanted()).items():
+            for about, text in reviews.faults(self.study, self.get_options()).items():
                 self.add_error(FIELDS.get(about, about), text)
         return cleaned
 
-    def get_wanted(self) -> WantedPlan:
-        given = self.cleaned_data
-        judge, _space, strategy = given["judge"].partition(" ")
+    def get_options(self) -> PlanOptions:
+        data = self.cleaned_data
+        judge, _space, strategy = data["judge"].partition(" ")
         source = Source(
-            kind=given["kind"],
-            size=None if given["kind"] == "all" else given["size"],
+            kind=data["kind"],
+            size=None if data["kind"] == "all" else data["size"],
             judge=judge,
             strategy=strategy,
-            seeker_kinds=tuple(given["seeker_kinds"]),
-            is_test=given["is_test"],
+            seeker_kinds=tuple(data["seeker_kinds"]),
+            is_test=data["is_test"],
         )
-        return WantedPlan(
-            name=given["name"],
-            instruments=given["instruments"],
+        return PlanOptions(
+            name=data["name"],
+            instruments=data["instruments"],
             source=source,
-            ratings_each=given["ratings_each"],
-            overlap=given["overlap"] / 100,
-            calibration=given["calibration"],
-            repeat_every=given["repeat_every"],
-            seed=given["seed"],
+            ratings_each=data["ratings_each"],
+            overlap=data["overlap"] / 100,
+            calibration=data["calibration"],
+            repeat_every=data["repeat_every"],
+            seed=data["seed"],
         )
 
     def draw(self) -> list[ArmRun]:
-        wanted = self.get_wanted()
-        return reviews.draw(self.study, wanted.source, seed=wanted.seed)
+        options = self.get_options()
+        return reviews.draw(self.study, options.source, seed=options.seed)
 
     def preview(self, drawn: Sequence[ArmRun]) -> dict[str, Any]:
-        return {"conversations": len(drawn), "ratings": sum(reviews.places(len(drawn), self.get_wanted()))}
+        return {"conversations": len(drawn), "ratings": sum(reviews.places(len(drawn), self.get_options()))}
 
     def make(self) -> ReviewPlan:
-        return reviews.make_plan(self.study, self.get_wanted())
+        return reviews.make_plan(self.study, self.get_options())
 
 
 class DecisionForm(forms.Form):
@@ -122,15 +122,15 @@ class DecisionForm(forms.Form):
         decided = case.decided
         initial = {"score": f"{decided.score:g}", "reason": decided.reason} if decided else {}
         super().__init__(data, initial=initial)
-        asked = case.get_item()
-        steps = range(asked.minimum or 0, (asked.maximum or 0) + 1)
+        item = case.get_item()
+        steps = range(item.minimum or 0, (item.maximum or 0) + 1)
         self.fields["score"].choices = [(str(step), step) for step in steps]
 
 
 @require_GET
 @study_page
 def plans(request: HttpRequest, study: Study) -> HttpResponse:
-    return show(request, study, "reviews", {"rows": [row_of(found, study) for found in study.review_plans.all()]})
+    return show(request, study, "reviews", {"rows": [row_of(plan, study) for plan in study.review_plans.all()]})
 
 
 def row_of(plan: ReviewPlan, study: Study) -> PlanRow:
@@ -138,7 +138,7 @@ def row_of(plan: ReviewPlan, study: Study) -> PlanRow:
     return PlanRow(
         name=plan.name,
         url=reverse("research-review-plan", args=[study.key, plan.pk]),
-        asked=", ".join(plan.instruments),
+        instruments=", ".join(plan.instruments),
         drawn=far.conversations,
         wanted=far.wanted,
         done=far.done,
@@ -156,12 +156,12 @@ def new_plan(request: HttpRequest, study: Study) -> HttpResponse:
 @require_GET
 @study_page
 def plan(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    found = get_object_or_404(study.review_plans, pk=number)
+    plan = get_object_or_404(study.review_plans, pk=number)
     context = {
-        "plan": found,
-        "figures": list(figures_of(found, study)),
-        "facts": facts_of(found),
-        "work": review_work.work_of(found),
+        "plan": plan,
+        "figures": list(figures_of(plan, study)),
+        "facts": facts_of(plan),
+        "work": review_work.work_of(plan),
     }
     return show(request, study, "review_plan", context)
 
@@ -193,31 +193,31 @@ def facts_of(plan: ReviewPlan) -> list[tuple[str, object]]:
 @study_page
 def set_open(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Open or close a plan. A closed plan gives nothing out, but what was begun may be finished."""
-    found = get_object_or_404(study.review_plans, pk=number)
-    ReviewPlan.objects.filter(pk=found.pk).update(is_open=request.POST.get("open") == "yes")
+    plan = get_object_or_404(study.review_plans, pk=number)
+    ReviewPlan.objects.filter(pk=plan.pk).update(is_open=request.POST.get("open") == "yes")
     return redirect("research-review-plan", study.key, number)
 
 
 @require_GET
 @study_page
 def differing(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    found = get_object_or_404(study.review_plans, pk=number)
-    return show(request, study, "disagreements", {"plan": found, "cases": disagreements(found)})
+    plan = get_object_or_404(study.review_plans, pk=number)
+    return show(request, study, "disagreements", {"plan": plan, "cases": disagreements(plan)})
 
 
 @require_http_methods(["GET", "POST"])
 @study_page
 def case(request: HttpRequest, study: Study, number: int, code: str, instrument: str, item: str) -> HttpResponse:
     """Show one item on which reviewers differ, with what was said, and store what is decided."""
-    found = get_object_or_404(study.review_plans, pk=number)
-    differing = case_of(found, code, instrument, item)
+    plan = get_object_or_404(study.review_plans, pk=number)
+    differing = case_of(plan, code, instrument, item)
     form = DecisionForm(differing, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         adjudicate(differing, by=request.user, **form.cleaned_data)
         messages.success(request, _("Your decision is saved. The ratings themselves do not change."))
         return redirect("research-disagreements", study.key, number)
     context = {
-        "plan": found,
+        "plan": plan,
         "case": differing,
         "asked": differing.get_item(),
         "form": form,

@@ -62,15 +62,15 @@ class ShownTurn:
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference between a reviewer's score and a known one."""
+    """The difference between a reviewer's score and the reference score."""
 
     label: str
-    given: int
-    known: int
+    score: int
+    reference: int
     why: str
 
     def points(self) -> int:
-        return abs(self.given - self.known)
+        return abs(self.score - self.reference)
 
 
 class RateOthers(StepKind):
@@ -237,9 +237,9 @@ def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[ShownTurn]:
 
 def differences(one: Vignette, scores: dict[str, float], language: str) -> Iterator[Difference]:
     scale = load(one.instrument)
-    for item, known in one.known.items():
+    for item, reference in one.known.items():
         label = scale.item(item).label or scale.item(item).text
-        yield Difference(label[language], int(scores[item]), known.score, known.why[language])
+        yield Difference(label[language], int(scores[item]), reference.score, reference.why[language])
 
 
 register("reviews", RateOthers())

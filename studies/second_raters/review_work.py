@@ -92,7 +92,7 @@ def work_of(plan: ReviewPlan) -> list[Work]:
 
 def work(reviews: Sequence[Review], first: Scores, again: Scores) -> Work:
     reviewer = reviews[0].reviewer
-    calibration = [abs(score.given - score.known) for one in reviews for score in get_calibration(one)]
+    calibration = [abs(item.score - item.reference) for one in reviews for item in get_calibration(one)]
     own, others = beside_others(reviewer.pk, first)
     return Work(
         reviewer=reviewer,
@@ -109,8 +109,8 @@ def work(reviews: Sequence[Review], first: Scores, again: Scores) -> Work:
 
 
 def mean(values: Iterable[float]) -> float | None:
-    given = list(values)
-    return fmean(given) if given else None
+    numbers = list(values)
+    return fmean(numbers) if numbers else None
 
 
 def minutes_of(reviews: Iterable[Review]) -> list[float]:
@@ -120,16 +120,16 @@ def minutes_of(reviews: Iterable[Review]) -> list[float]:
 
 class CalibratedItem(NamedTuple):
     item: str
-    given: float
-    known: int
+    score: float
+    reference: int
 
 
 def get_calibration(review: Review) -> list[CalibratedItem]:
-    """Return what the reviewer gave a vignette's items, and what is known of them."""
+    """Return the reviewer's score of each item of a vignette beside the reference score."""
     if not review.vignette:
         return []
-    known = vignette(review.vignette).known
-    return [CalibratedItem(item, given, known[item].score) for item, given in review.scores.items()]
+    references = vignette(review.vignette).known
+    return [CalibratedItem(item, score, references[item].score) for item, score in review.scores.items()]
 
 
 def changes(reviewer: int, first: Scores, again: Scores) -> list[float]:
@@ -158,10 +158,10 @@ def answers_in(plan: ReviewPlan) -> QuerySet[Answer]:
 
 
 def scores_of(plan: ReviewPlan, *, replicate: int) -> dict[Place, dict[int, float]]:
-    found: dict[Place, dict[int, float]] = defaultdict(dict)
+    scores: dict[Place, dict[int, float]] = defaultdict(dict)
     rows = answers_in(plan).filter(response__replicate=replicate)
     for run, instrument, item, reviewer, value in rows.values_list(
         "response__run", "response__instrument", "item", "response__rater__participation", "value"
     ):
-        found[Place(run, instrument, item)][reviewer] = value
-    return found
+        scores[Place(run, instrument, item)][reviewer] = value
+    return scores

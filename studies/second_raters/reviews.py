@@ -24,7 +24,7 @@ from studies.models.response import RaterKind
 from studies.models.review import LEASE
 from studies.participation import judge_gap as judge_distances
 from studies.participation.responses import is_rating, rater_for, store_response
-from studies.second_raters.eligible import conversations, still_wanted
+from studies.second_raters.eligible import conversations, usable_runs
 
 SOURCES = ("all", "sample", "arm", "strata", "far")
 SIZED = ("sample", "far")  # those that need a size
@@ -58,8 +58,8 @@ class Source:
 
 
 @dataclass(frozen=True)
-class WantedPlan:
-    """A plan as someone asks for it."""
+class PlanOptions:
+    """The options of a plan that is to be created."""
 
     name: str
     instruments: Sequence[str]
@@ -76,15 +76,15 @@ def rating_scales() -> list[str]:
     return [name for name in instrument_ids() if is_rating(load(name)) and name not in OF_PARTS]
 
 
-def faults(study: Study, wanted: WantedPlan) -> dict[str, str]:
+def faults(study: Study, options: PlanOptions) -> dict[str, str]:
     """Return what is wrong, by the name of what it is about; empty if the plan can be created."""
-    source = wanted.source
+    source = options.source
     judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy)
-    unknown = [name for name in wanted.instruments if name not in rating_scales()]
+    unknown = [name for name in options.instruments if name not in rating_scales()]
     checks = {
-        "name": (study.review_plans.filter(name=wanted.name).exists(), _("There is already a plan with this name.")),
+        "name": (study.review_plans.filter(name=options.name).exists(), _("There is already a plan with this name.")),
         "instruments": (
-            bool(unknown) or not wanted.instruments,
+            bool(unknown) or not options.instruments,
             _("Choose at least one rating scale: %(known)s.") % {"known": ", ".join(rating_scales())},
         ),
         "source": (source.kind not in SOURCES, _("Choose one of: %(known)s.") % {"known": ", ".join(SOURCES)}),
@@ -101,8 +101,8 @@ def faults(study: Study, wanted: WantedPlan) -> dict[str, str]:
 
 
 def matching(study: Study, source: Source) -> QuerySet[ArmRun]:
-    found = conversations(study, is_test=source.is_test)
-    return found.filter(conversation__seeker_kind__in=source.seeker_kinds) if source.seeker_kinds else found
+    runs = conversations(study, is_test=source.is_test)
+    return runs.filter(conversation__seeker_kind__in=source.seeker_kinds) if source.seeker_kinds else runs
 
 
 def draw(study: Study, source: Source, *, seed: int) -> list[ArmRun]:
@@ -136,33 +136,33 @@ def distances(study: Study, source: Source) -> dict[int, float]:
     return {one.run: abs(one.points) for one in judge_distances.judge_gaps(study, judge)} if judge else {}
 
 
-def places(count: int, wanted: WantedPlan) -> list[int]:
+def places(count: int, options: PlanOptions) -> list[int]:
     """Return how many ratings each of so many conversations needs."""
-    several = set(random.Random(wanted.seed).sample(range(count), round(wanted.overlap * count)))
-    return [wanted.ratings_each if place in several else 1 for place in range(count)]
+    several = set(random.Random(options.seed).sample(range(count), round(options.overlap * count)))
+    return [options.ratings_each if place in several else 1 for place in range(count)]
 
 
 @transaction.atomic
-def make_plan(study: Study, wanted: WantedPlan) -> ReviewPlan:
+def make_plan(study: Study, options: PlanOptions) -> ReviewPlan:
     """Create the plan. Raises NothingToPlan if nothing matches, PlanRefused if the name is taken."""
-    runs = draw(study, wanted.source, seed=wanted.seed)
+    runs = draw(study, options.source, seed=options.seed)
     if not runs:
         raise NothingToPlan(_("No closed conversation matches, so the plan would be empty."))
-    with refuse_taken_name(wanted.name):
+    with refuse_taken_name(options.name):
         plan = ReviewPlan.objects.create(
             study=study,
-            name=wanted.name,
-            instruments=list(wanted.instruments),
-            source=asdict(wanted.source),
-            ratings_each=wanted.ratings_each,
-            overlap=wanted.overlap,
-            calibration=wanted.calibration,
-            repeat_every=wanted.repeat_every,
-            seed=wanted.seed,
+            name=options.name,
+            instruments=list(options.instruments),
+            source=asdict(options.source),
+            ratings_each=options.ratings_each,
+            overlap=options.overlap,
+            calibration=options.calibration,
+            repeat_every=options.repeat_every,
+            seed=options.seed,
         )
     ReviewItem.objects.bulk_create(
         ReviewItem(plan=plan, run=run, position=position, wanted=needed)
-        for position, (run, needed) in enumerate(zip(runs, places(len(runs), wanted), strict=True), 1)
+        for position, (run, needed) in enumerate(zip(runs, places(len(runs), options), strict=True), 1)
     )
     return plan
 
@@ -245,11 +245,11 @@ def due_again(plan: ReviewPlan, reviewer: Participation) -> ReviewItem | None:
     longest ago, never the last one."""
     mine = plan.reviews.filter(reviewer=reviewer, item__isnull=False)
     rated = mine.filter(replicate=1, done_at__isnull=False).order_by("done_at", "pk")
-    known = list(rated.values_list("item", flat=True))
+    items = list(rated.values_list("item", flat=True))
     repeated = set(mine.filter(replicate=AGAIN).values_list("item", flat=True))
-    if not plan.repeat_every or len(known) // plan.repeat_every <= len(repeated):
+    if not plan.repeat_every or len(items) // plan.repeat_every <= len(repeated):
         return None
-    left = [item for item in known[:-1] if item not in repeated]
+    left = [item for item in items[:-1] if item not in repeated]
     return plan.items.filter(pk=left[0]).first() if left else None
 
 
@@ -258,7 +258,7 @@ def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
     Where a study has several languages, these are those in the one in which they take part; before they choose it, to
     estimate their time, those in the first."""
     had = reviewer.reviews.filter(item__isnull=False).values("item__run")
-    items = plan.items.exclude(run__in=had).filter(still_wanted("run__"))
+    items = plan.items.exclude(run__in=had).filter(usable_runs("run__"))
     languages = reviewer.design().languages
     if len(languages) > 1:
         items = items.filter(run__conversation__language=reviewer.language or languages[0])
@@ -268,11 +268,11 @@ def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
 
 def raters_of(plan: ReviewPlan) -> defaultdict[int, set[int]]:
     """Return, by item, the reviewers who have rated it or are at it."""
-    found: defaultdict[int, set[int]] = defaultdict(set)
+    raters: defaultdict[int, set[int]] = defaultdict(set)
     reviews = plan.reviews.filter(counting(), replicate=1, item__isnull=False)
     for item, reviewer in reviews.values_list("item", "reviewer"):
-        found[item].add(reviewer)
-    return found
+        raters[item].add(reviewer)
+    return raters
 
 
 def counting() -> Q:
@@ -316,10 +316,10 @@ def give_back(review: Review, because: str, note: str = "") -> None:
 def instrument_due(review: Review) -> str:
     """Return the rating scale of a conversation that is to be answered next; empty if all are."""
     assert review.item is not None  # noqa: S101 - a vignette has one scale
-    given = Response.objects.filter(
+    instruments = Response.objects.filter(
         rater__participation=review.reviewer, run=review.item.run, moment=MOMENT, replicate=review.replicate
     ).values_list("instrument", flat=True)
-    return next((name for name in review.plan.instruments if name not in set(given)), "")
+    return next((name for name in review.plan.instruments if name not in set(instruments)), "")
 
 
 @transaction.atomic
@@ -367,8 +367,8 @@ def all_stored(reviewer: Participation) -> bool:
             "run", "instrument", "replicate"
         )
     )
-    done = reviewer.reviews.filter(done_at__isnull=False, item__isnull=False).select_related("plan", "item")
-    due = {(one.item.run_id, name, one.replicate) for one in done for name in one.plan.instruments}
+    reviews = reviewer.reviews.filter(done_at__isnull=False, item__isnull=False).select_related("plan", "item")
+    due = {(one.item.run_id, name, one.replicate) for one in reviews for name in one.plan.instruments}
     return due <= stored
 
 

@@ -40,44 +40,44 @@ def is_played(row: SeekerProfile) -> bool:
 
 @transaction.atomic
 def approve(row: SeekerProfile, *, by: AbstractBaseUser, as_seen: str) -> None:
-    found = lock_profile(row, as_seen, State.DRAFT)
-    decide(found, State.APPROVED, by)
+    fresh = lock_profile(row, as_seen, State.DRAFT)
+    decide(fresh, State.APPROVED, by)
 
 
 @transaction.atomic
 def refuse(row: SeekerProfile, *, by: AbstractBaseUser, reason: str, as_seen: str) -> None:
-    found = lock_profile(row, as_seen, State.DRAFT)
-    found.checks = [*found.checks, {"rule": PERSON, "where": "", "found": reason, "refuses": True}]
-    decide(found, State.REFUSED, by)
+    fresh = lock_profile(row, as_seen, State.DRAFT)
+    fresh.checks = [*fresh.checks, {"rule": PERSON, "where": "", "found": reason, "refuses": True}]
+    decide(fresh, State.REFUSED, by)
 
 
 @transaction.atomic
 def back_to_draft(row: SeekerProfile, *, as_seen: str) -> None:
     """Take a decision back. A profile that the checks refuse stays refused until it is rewritten."""
-    found = lock_profile(row, as_seen, *State)
-    if is_unfit(found):
+    fresh = lock_profile(row, as_seen, *State)
+    if is_unfit(fresh):
         raise DecisionRefused(DecisionRefused.UNFIT)
-    found.checks = [finding for finding in found.checks if finding["rule"] != PERSON]
-    decide(found, State.DRAFT, None)
+    fresh.checks = [finding for finding in fresh.checks if finding["rule"] != PERSON]
+    decide(fresh, State.DRAFT, None)
 
 
 @transaction.atomic
 def rewrite(row: SeekerProfile, profile: Profile, *, as_seen: str) -> None:
     """Replace the content, check it again and put it back to draft."""
-    found = lock_profile(row, as_seen, *State)
-    if profile.id != found.key:
+    fresh = lock_profile(row, as_seen, *State)
+    if profile.id != fresh.key:
         raise DecisionRefused(DecisionRefused.KEY)
-    if is_played(found):
+    if is_played(fresh):
         raise DecisionRefused(DecisionRefused.PLAYED)
-    check_row(found, profile, profiles_of(found.study), usual=State.DRAFT)
-    decide(found, State(found.state), None)
+    check_row(fresh, profile, profiles_of(fresh.study), usual=State.DRAFT)
+    decide(fresh, State(fresh.state), None)
 
 
 def lock_profile(row: SeekerProfile, as_seen: str, *states: State) -> SeekerProfile:
-    found = SeekerProfile.objects.select_for_update(of=("self",)).select_related("made_of", "study").get(pk=row.pk)
-    if fingerprint(found) != as_seen or found.state not in states:
+    fresh = SeekerProfile.objects.select_for_update(of=("self",)).select_related("made_of", "study").get(pk=row.pk)
+    if fingerprint(fresh) != as_seen or fresh.state not in states:
         raise DecisionRefused(DecisionRefused.CHANGED)
-    return found
+    return fresh
 
 
 def decide(row: SeekerProfile, state: State, by: AbstractBaseUser | None) -> None:

@@ -15,10 +15,10 @@ EXPANDED = "expanded"  # the origin of what a model wrote after another profile
 def check_row(row: SeekerProfile, profile: Profile, others: Iterable[Profile], *, usual: State) -> SeekerProfile:
     """Fill the row with this content and its findings, without saving it. `usual`: its state, unless the checks refuse
     it."""
-    found = check_profile(profile, own=own_answers(row), others=others)
+    findings = check_profile(profile, own=own_answers(row), others=others)
     row.key, row.language, row.content = profile.id, profile.language, as_content(profile)
-    row.checks = [finding.as_json() for finding in found]
-    row.state = State.REFUSED if is_refused(found) else usual
+    row.checks = [finding.as_json() for finding in findings]
+    row.state = State.REFUSED if is_refused(findings) else usual
     return row
 
 
@@ -31,7 +31,7 @@ def own_answers(row: SeekerProfile) -> OwnAnswers | None:
 
 
 def seed_answers(seed: SeekerProfile) -> OwnAnswers:
-    """Return what of the answers behind a seed may not be in what is made after it. All else may differ."""
+    """Return the answers behind a seed that may not be in a profile made after it: names and texts."""
     own = own_answers(seed) or OwnAnswers()
     return replace(own, demographics={}, big_five={}, ages=None)
 

@@ -28,16 +28,16 @@ def estimate_profiles(study: Study, writer: ArmSpec, people: Sequence[Participat
     return Estimate(profiles=len(people), loads=sum_loads(loads), lengths={(PURPOSE, settings.model, ""): length})
 
 
-def estimate_expansion(expansion: Expansion, wanted: Sequence[WantedItem]) -> Estimate:
+def estimate_expansion(expansion: Expansion, items: Sequence[WantedItem]) -> Estimate:
     """Estimate writing and checking. Each profile is checked, as if it were as long as its seed."""
     own, typicals = get_prompts(expansion.study), Typicals.read().in_ledger
     settings = dict(zip((PURPOSE, Call.Purpose.PROFILE_CHECK), expansion.models.settings().values(), strict=True))
     lengths = {
-        purpose: typicals.get((purpose, asked.kind, asked.model, None), ASSUMED_OF[purpose])
-        for purpose, asked in settings.items()
+        purpose: typicals.get((purpose, model.kind, model.model, None), ASSUMED_OF[purpose])
+        for purpose, model in settings.items()
     }
     loads = []
-    for one in wanted:
+    for one in items:
         seed, drawn = expansion.seed_of(one), DrawnPart(**one.payload["drawn"])
         questions = {
             PURPOSE: expander_messages(seed, drawn, own),
@@ -47,5 +47,5 @@ def estimate_expansion(expansion: Expansion, wanted: Sequence[WantedItem]) -> Es
             Load(purpose, settings[purpose], 1, estimate_tokens(messages), lengths[purpose].tokens)
             for purpose, messages in questions.items()
         ]
-    told = {(purpose, settings[purpose].model, ""): length for purpose, length in lengths.items()}
-    return Estimate(profiles=len(wanted), loads=sum_loads(loads), lengths=told)
+    by_model = {(purpose, settings[purpose].model, ""): length for purpose, length in lengths.items()}
+    return Estimate(profiles=len(items), loads=sum_loads(loads), lengths=by_model)

@@ -70,28 +70,30 @@ class Expansion:
 
     def configuration(self) -> str:
         """Return the hash of everything that decides what is asked, but for which profiles the study has."""
-        asked = [[*settings.identity(), settings.request_options()] for settings in self.models.settings().values()]
+        models = [[*settings.identity(), settings.request_options()] for settings in self.models.settings().values()]
         prompts = get_prompts(self.study)
         versions = [prompts.get(name, language).label for name in (EXPANDER, VALIDATOR) for language in CODES]
         languages = sorted({profile.language for profile in self.seeds.profiles})
-        return digest([self.study.key, asked, versions, self.seeds.name, languages, self.seed, sorted(self.vary)])
+        return digest([self.study.key, models, versions, self.seeds.name, languages, self.seed, sorted(self.vary)])
 
-    def list_wanted(self) -> list[WantedItem]:
+    def list_items(self) -> list[WantedItem]:
         """Return the items. Those that were planned before are as they were; the others are drawn with regard to all
         that the study has and all that is planned."""
         hashed = self.configuration()
         places = [self.place(number, hashed) for number in range(self.count)]
-        known = store.known_items(places)
-        spreads = self.spreads(known.values())
+        existing = store.known_items(places)
+        spreads = self.spreads(existing.values())
         order = Random(f"seeds {self.seed}").sample(self.seeds.profiles, len(self.seeds.profiles))
-        wanted = [
+        items = [
             replace(
                 one,
-                payload=known[one.place].payload if one.place in known else self.draw(number, hashed, order, spreads),
+                payload=existing[one.place].payload
+                if one.place in existing
+                else self.draw(number, hashed, order, spreads),
             )
             for number, one in enumerate(places)
         ]
-        return [one for one in wanted if one.place not in known or self.may_be_made(known[one.place])]
+        return [one for one in items if one.place not in existing or self.may_be_made(existing[one.place])]
 
     def seed_of(self, one: WantedItem) -> Profile:
         """Return the seed of an item that is to be planned."""
@@ -107,9 +109,9 @@ class Expansion:
     def place(self, number: int, configuration: str) -> WantedItem:
         return WantedItem(f"study {self.study.pk}: further profile {number + 1}", KIND, configuration)
 
-    def spreads(self, known: Iterable[JobItem]) -> dict[str, Spread]:
+    def spreads(self, items: Iterable[JobItem]) -> dict[str, Spread]:
         """Return by language how the values are spread over the seeds, the study's profiles and those on the way."""
-        on_the_way = {item.payload["id"]: item for item in known}
+        on_the_way = {item.payload["id"]: item for item in items}
         rows = self.study.seeker_profiles.exclude(state=State.REFUSED).exclude(key__in=on_the_way)
         profiles = {profile.id: profile for profile in self.seeds.profiles}
         profiles |= {row.key: from_content(row.content) for row in rows}
@@ -140,12 +142,12 @@ def find_seeds(study: Study, which: str, models: Models, languages: Sequence[str
     What was itself made from a seed is none, as errors would add up. Profiles of people who have not agreed to it are
     left out. Raises ProfilesRefused.
     """
-    found = approved_profiles(study) if which == ALL else list(load_profiles(Path(which)))
-    fit = [profile for profile in found if profile.language in languages]
+    profiles = approved_profiles(study) if which == ALL else list(load_profiles(Path(which)))
+    fit = [profile for profile in profiles if profile.language in languages]
     safe = [profile for profile in fit if not is_refused(check_profile(profile))]
     against = reasons_against(study, [profile.id for profile in safe], models)
     left_out = Counter(against.values())
-    left_out.update({"other_language": len(found) - len(fit), "danger": len(fit) - len(safe)})
+    left_out.update({"other_language": len(profiles) - len(fit), "danger": len(fit) - len(safe)})
     name = ALL if which == ALL else Path(which).name
     return Seeds(name, [profile for profile in safe if profile.id not in against], dict(+left_out))
 
@@ -160,8 +162,8 @@ def reasons_against(study: Study, keys: Collection[str], models: Models) -> dict
     consent does not name a provider. Profiles of invented people are not in it."""
     rows = study.seeker_profiles.filter(key__in=keys, made_of__isnull=False)
     people = {person.pk: person for person in candidates(study, include_tests=True)}
-    found = {row.key: reason_against(people.get(row.made_of_id), models) for row in rows}
-    return {key: reason for key, reason in found.items() if reason}
+    reasons = {row.key: reason_against(people.get(row.made_of_id), models) for row in rows}
+    return {key: reason for key, reason in reasons.items() if reason}
 
 
 def reason_against(person: Participation | None, models: Models) -> str:
@@ -171,7 +173,7 @@ def reason_against(person: Participation | None, models: Models) -> str:
     return "" if allowed else "not_sent"
 
 
-def plan_expansion(expansion: Expansion, wanted: Sequence[WantedItem], **options: Any) -> PlannedJob:
+def plan_expansion(expansion: Expansion, items: Sequence[WantedItem], **options: Any) -> PlannedJob:
     """Plan the job. `options`: budget, attended, retry_quarantined, as `store.plan` takes them."""
     models = {"writer": expansion.models.writer, "validator": expansion.models.validator}
     plan = {
@@ -179,7 +181,7 @@ def plan_expansion(expansion: Expansion, wanted: Sequence[WantedItem], **options
         "prompts": {name: dict(texts) for name, texts in get_prompts(expansion.study).own.items()},
         **{role: as_plain_model(model) for role, model in models.items()},
     }
-    return store.plan(wanted, kind=KIND, scope=expansion.study.key, title="further profiles", plan=plan, **options)
+    return store.plan(items, kind=KIND, scope=expansion.study.key, title="further profiles", plan=plan, **options)
 
 
 def as_plain_model(model: ArmSpec) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from studies.models import SeekerProfile, Study
 from studies.seeker_profiles.checking import EXPANDED, State, check_row, profiles_of, seed_answers
 from studies.seeker_profiles.expansion import Models, reasons_against
 
-Found = TypeVar("Found")
+Content = TypeVar("Content")
 BY_MODEL = "validator"  # in the place of a rule, where the model found it inconsistent
 REFUSING = ("risk", "duplicate", "inconsistent", "language", "name", "own_words")  # what a person could only refuse
 
@@ -76,11 +76,11 @@ class ExpansionHandler:
         Call.objects.filter(item__in=[item.pk for item in items if item.payload["seed"] in against]).delete()
         rows = {row.key: row for row in self.study.seeker_profiles.filter(key__in=keys).select_related("made_of")}
         others = profiles_of(self.study)
-        found = {item.pk: self.material(item, rows.get(item.payload["seed"]), others) for item in items}
+        materials = {item.pk: self.material(item, rows.get(item.payload["seed"]), others) for item in items}
         return {
             item.pk: material
             for item in items
-            if item.payload["seed"] not in against and (material := found[item.pk]) is not None
+            if item.payload["seed"] not in against and (material := materials[item.pk]) is not None
         }
 
     def material(self, item: JobItem, row: SeekerProfile | None, others: Sequence[Profile]) -> Material | None:
@@ -104,8 +104,8 @@ class ExpansionHandler:
         if isinstance(written, UnreadableProfile):
             raise ProviderError("unparseable", f"The profile cannot be read: {'; '.join(written.faults)}.")
         profile = replace(written, id=item.payload["id"])
-        if found := refusing(check_profile(profile, own=material.own, others=material.others)):
-            return refused_by(profile, found)
+        if finding := refusing(check_profile(profile, own=material.own, others=material.others)):
+            return refused_by(profile, finding)
         verdict = await self.ask(
             self.question(item, material, VALIDATOR),
             caller,
@@ -138,9 +138,9 @@ class ExpansionHandler:
         question: Question,
         caller: Caller,
         messages: Sequence[Message],
-        read: Callable[[str], Found],
-        why_unread: Callable[[Found], str],
-    ) -> Found:
+        read: Callable[[str], Content],
+        why_unread: Callable[[Content], str],
+    ) -> Content:
         return await ask_until_readable(
             caller.bind(question), messages, read, why_unread, question.language, self.prompts
         )
@@ -149,16 +149,16 @@ class ExpansionHandler:
         Study.objects.select_for_update(no_key=True).get(pk=self.study.pk)  # two may not store twins at once
         return [self.keep_profile(item, one).result() for item, one in outcomes]
 
-    def keep_profile(self, item: JobItem, made: ExpansionOutcome) -> ExpansionOutcome:
+    def keep_profile(self, item: JobItem, outcome: ExpansionOutcome) -> ExpansionOutcome:
         """Store a profile as a draft, unless it is refused, also as the twin of one that was stored meanwhile."""
-        if made.refused or self.study.seeker_profiles.filter(key=made.profile.id).exists():
-            return made
+        if outcome.refused or self.study.seeker_profiles.filter(key=outcome.profile.id).exists():
+            return outcome
         row = SeekerProfile(study=self.study, origin=EXPANDED, seed=item.payload["seed"])
-        check_row(row, made.profile, profiles_of(self.study), usual=State.DRAFT)
-        if found := refusing(Finding(**finding) for finding in row.checks):
-            return refused_by(made.profile, found)
+        check_row(row, outcome.profile, profiles_of(self.study), usual=State.DRAFT)
+        if finding := refusing(Finding(**check) for check in row.checks):
+            return refused_by(outcome.profile, finding)
         row.save()
-        return made
+        return outcome
 
 
 def refusing(findings: Iterable[Finding]) -> Finding | None:

@@ -83,9 +83,9 @@ class ExpandForm(forms.Form):
 
     def arguments(self) -> list[str]:
         """Return the arguments of the command that makes them."""
-        given = self.cleaned_data
-        arguments = ["--expand", ALL, "--count", str(given["count"]), "--seed", str(given["seed"])]
-        return arguments + (["--language", given["language"]] if given["language"] else [])
+        data = self.cleaned_data
+        arguments = ["--expand", ALL, "--count", str(data["count"]), "--seed", str(data["seed"])]
+        return arguments + (["--language", data["language"]] if data["language"] else [])
 
 
 class ReasonForm(forms.Form):
@@ -102,15 +102,15 @@ class Row:
     who: str
     state: str | Promise
     shape: str
-    found: int  # by the checks
+    findings: int  # by the checks
     unfit: bool
 
 
 def row_of(profile: SeekerProfile) -> Row:
     state = State(profile.state)
-    found = len(shown_profile.finding_sentences(profile))
+    findings = len(shown_profile.finding_sentences(profile))
     unfit = approval.is_unfit(profile)
-    return Row(profile, shown_profile.who(profile), STATES[state], SHAPES[state], found, unfit)
+    return Row(profile, shown_profile.who(profile), STATES[state], SHAPES[state], findings, unfit)
 
 
 def columns() -> list[Column]:
@@ -179,7 +179,7 @@ def choices(request: HttpRequest) -> list[Choice]:
 
 
 def build_context(study: Study, spec: StudySpec) -> dict[str, Any]:
-    """Return who writes, and from whose answers a profile may be made."""
+    """Return the writer, the people from whose answers profiles may be made, and the form that starts it."""
     writer = spec.seeker
     form = BuildForm(initial={"include_tests": study.is_demo()})
     work = work_for(study, writer, include_tests=study.is_demo()) if writer else Work()
@@ -194,14 +194,14 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
         return list_page(request, study, faults=tuple(form.errors["file"]), status=400)
     file = form.cleaned_data["file"]
     try:
-        kept = keep(study, parse_profiles(file.read(), file.name), origin=file.name)
+        outcome = keep(study, parse_profiles(file.read(), file.name), origin=file.name)
     except (ProfilesRefused, OtherProfiles) as error:
         return list_page(request, study, faults=tuple(str(error).splitlines()), status=400)
-    messages.success(request, _("%(added)s profiles added, %(unchanged)s already present.") % vars(kept))
-    if kept.refused:
-        messages.warning(request, _("%(refused)s of them mention danger to life and were refused.") % vars(kept))
-    if kept.mild:
-        messages.warning(request, _("Too mild for the worst case, so left out there: %s.") % ", ".join(kept.mild))
+    messages.success(request, _("%(added)s profiles added, %(unchanged)s already present.") % vars(outcome))
+    if outcome.refused:
+        messages.warning(request, _("%(refused)s of them mention danger to life and were refused.") % vars(outcome))
+    if outcome.mild:
+        messages.warning(request, _("Too mild for the worst case, so left out there: %s.") % ", ".join(outcome.mild))
     return redirect("research-profiles", study.key)
 
 
@@ -316,11 +316,11 @@ def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
 ACTS = {"approve": approve, "refuse": refuse, "draft": draft, "rewrite": rewrite}
 
 
-def perform(request: HttpRequest, row: SeekerProfile, act: Any, said: str) -> HttpResponse:
+def perform(request: HttpRequest, row: SeekerProfile, act: Any, message: str) -> HttpResponse:
     try:
         act()
     except DecisionRefused as refused:
         messages.error(request, WHY_NOT[str(refused)])
     else:
-        messages.success(request, said % {"key": row.key})
+        messages.success(request, message % {"key": row.key})
     return redirect("research-profile", row.study.key, row.key)

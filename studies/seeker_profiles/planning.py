@@ -63,8 +63,8 @@ def candidates(study: Study, *, include_tests: bool) -> QuerySet[Participation]:
     people = study.participations.filter(
         track=Participation.Track.PARTICIPANT, language__in=CODES, excluded=False
     ).exclude(status__in=LEFT)
-    found = people if include_tests else people.real()
-    return found.prefetch_related("consents", "seeker_profiles").order_by("pk")
+    people = people if include_tests else people.real()
+    return people.prefetch_related("consents", "seeker_profiles").order_by("pk")
 
 
 def people_with_topic(people: Sequence[Participation]) -> set[int]:
@@ -103,7 +103,7 @@ def plan_profiles(
 ) -> PlannedJob:
     """Plan the job. `options`: budget, attended, retry_quarantined, as `store.plan` takes them."""
     hashed = configuration(study, writer)
-    wanted = [
+    items = [
         WantedItem(
             subject=f"person {person.pk}", role=KIND, configuration=hashed, payload={"participation": person.code}
         )
@@ -112,7 +112,7 @@ def plan_profiles(
     named = {name: to_plain(getattr(writer, name)) for name in ArmSpec.__dataclass_fields__}
     own = {name: dict(texts) for name, texts in get_prompts(study).own.items()}
     plan = {"study": study.pk, "writer": named, "include_tests": include_tests, "prompts": own}
-    return store.plan(wanted, kind=KIND, scope=study.key, title="profiles from answers", plan=plan, **options)
+    return store.plan(items, kind=KIND, scope=study.key, title="profiles from answers", plan=plan, **options)
 
 
 def configuration(study: Study, writer: ArmSpec) -> str:
@@ -139,8 +139,8 @@ def writer_settings(writer: ArmSpec) -> ModelSettings:
 def profiles_about(people: QuerySet[Participation]) -> QuerySet[SeekerProfile]:
     """Return the profiles made of people's answers, and those that a model wrote after them. The people are of one
     study."""
-    made = SeekerProfile.objects.filter(made_of__in=people)
-    after = Q(study__in=people.values("study"), seed__in=made.values("key"))
+    profiles = SeekerProfile.objects.filter(made_of__in=people)
+    after = Q(study__in=people.values("study"), seed__in=profiles.values("key"))
     return SeekerProfile.objects.filter(Q(made_of__in=people) | after)
 
 
@@ -157,5 +157,5 @@ def calls_about(people: QuerySet[Participation]) -> QuerySet[Call]:
 
     Calls whose item is gone may have been about anyone, so all of these count.
     """
-    asked = Call.objects.filter(purpose__in=(Call.Purpose.PROFILE, Call.Purpose.PROFILE_CHECK))
-    return asked.filter(Q(item__in=items_about(people)) | Q(item=None))
+    calls = Call.objects.filter(purpose__in=(Call.Purpose.PROFILE, Call.Purpose.PROFILE_CHECK))
+    return calls.filter(Q(item__in=items_about(people)) | Q(item=None))

@@ -81,11 +81,11 @@ def new_rows(study: Study, profiles: Sequence[Profile], *, origin: str) -> list[
 
     Profiles from a file are approved unless the checks refuse them. Raises OtherProfiles.
     """
-    known = dict(study.seeker_profiles.values_list("key", "content"))
+    existing = dict(study.seeker_profiles.values_list("key", "content"))
     others = [
         f"{origin}: the study has another profile {profile.id!r}; give this one an id of its own"
         for profile in profiles
-        if profile.id in known and known[profile.id] != as_content(profile)
+        if profile.id in existing and existing[profile.id] != as_content(profile)
     ]
     if others:
         raise OtherProfiles("\n".join(others))
@@ -93,5 +93,5 @@ def new_rows(study: Study, profiles: Sequence[Profile], *, origin: str) -> list[
     return [
         check_row(SeekerProfile(study=study, origin=origin), profile, all_profiles, usual=SeekerProfile.State.APPROVED)
         for profile in profiles
-        if profile.id not in known
+        if profile.id not in existing
     ]

@@ -47,10 +47,10 @@ def who(row: SeekerProfile) -> str:
 
 def groups(row: SeekerProfile) -> list[tuple[str, list[Line]]]:
     marked = {finding["where"].partition("[")[0] for finding in row.checks}
-    known = {place: label for group in labels().values() for place, label in group.items()} | own_labels()
+    all_labels = {place: label for group in labels().values() for place, label in group.items()} | own_labels()
     titles = dict(zip(PARTS, titles_of_parts(), strict=True))
-    found = ((titles[part], list(lines(part, row.content.get(part, {}), known, marked))) for part in PARTS)
-    return [(title, each) for title, each in found if each]
+    parts = ((titles[part], list(lines(part, row.content.get(part, {}), all_labels, marked))) for part in PARTS)
+    return [(title, each) for title, each in parts if each]
 
 
 def own_labels() -> dict[str, str]:
@@ -73,15 +73,15 @@ def titles_of_parts() -> list[str]:
     ]
 
 
-def lines(place: str, value: Any, known: Mapping[str, str], marked: set[str]) -> Iterator[Line]:
+def lines(place: str, value: Any, labels: Mapping[str, str], marked: set[str]) -> Iterator[Line]:
     """Yield a line for each entry, or for each member of a table; the Big Five are one line."""
     if isinstance(value, Mapping) and BIG_FIVE[0] not in value:
         for key, member in value.items():
-            yield from lines(f"{place}.{key}", member, known, marked)
+            yield from lines(f"{place}.{key}", member, labels, marked)
         return
     own = place.rpartition(".")[2].replace("_", " ")
     within = any(other == place or other.startswith(f"{place}.") for other in marked)
-    yield Line(place, known.get(place, _("Big Five") if place == "P.big5" else own), values_of(value), within)
+    yield Line(place, labels.get(place, _("Big Five") if place == "P.big5" else own), values_of(value), within)
 
 
 def values_of(value: Any) -> tuple[str, ...]:
@@ -107,8 +107,8 @@ def reason_of(row: SeekerProfile) -> str:
 def source_answers(person: Participation) -> list[tuple[str, str]]:
     """Return question and answer of everything from which the profile was made."""
     language = instrument_language()
-    asked = [("screening", key) for key in TALKED_OF] + [("profile", item.key) for item in load("profile").items]
-    given = {instrument: answers_of(person, instrument) for instrument in ("screening", "profile")}
-    items = ((load(instrument).item(key), given[instrument].get(key)) for instrument, key in asked)
+    questions = [("screening", key) for key in TALKED_OF] + [("profile", item.key) for item in load("profile").items]
+    answers = {instrument: answers_of(person, instrument) for instrument in ("screening", "profile")}
+    items = ((load(instrument).item(key), answers[instrument].get(key)) for instrument, key in questions)
     rows = [(item.text[language], item.words_of(answer, language)) for item, answer in items if answer is not None]
     return [*rows, (_("Big Five"), *values_of(big_five_of(person)))]

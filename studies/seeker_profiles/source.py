@@ -20,8 +20,8 @@ BIG_FIVE_INSTRUMENTS = ("mini_ipip", "ipip_bfm_50")
 DECLINED = ("prefer_not", "none")
 SELF_DESCRIBED = "self_described"
 OWN_TEXTS = ("gender_self_described", "occupation", "interests", "matter", "avoid", "issue_text")
-TOLD = ("topic", "status", "goal", "matter", "issue_text", "interests", "avoid")
-CHOSEN = ("gender", "relationship")  # of D, as they were chosen
+ANSWER_KEYS = ("topic", "status", "goal", "matter", "issue_text", "interests", "avoid")
+CHOICE_KEYS = ("gender", "relationship")  # of D, as they were chosen
 OPEN_BAND = 15  # years that "65 or over" is taken to last
 ALIASES = {
     "en": ("Robin", "Alex", "Quinn", "Rowan", "Casey", "Morgan", "Jules", "Marlow", "Avery", "Ellis", "Noa", "Remy"),
@@ -48,29 +48,29 @@ def profile_source(person: Participation) -> ProfileSource:
 
     It is the same each time, so that a repeated question finds its answer in the ledger.
     """
-    given, big_five = profile_answers(person), big_five_of(person)
-    told = answers_in_words(given, person.language)
-    ages = ages_of(str(given.get("age_band", "")))
-    texts = [str(given[key]) for key in OWN_TEXTS if key in given]
-    called = [str(given["nickname"])] if "nickname" in given else []
+    answers, big_five = profile_answers(person), big_five_of(person)
+    words = answers_in_words(answers, person.language)
+    ages = ages_of(str(answers.get("age_band", "")))
+    texts = [str(answers[key]) for key in OWN_TEXTS if key in answers]
+    called = [str(answers["nickname"])] if "nickname" in answers else []
     draw = Random(f"profile of {person.code}")
     demographics = {
         "alias": alias(draw, person.language, [*called, *texts]),
         **({"age": draw.choice(ages)} if ages else {}),
-        **{key: told[key] for key in ("gender", "occupation", "relationship") if key in told},
+        **{key: words[key] for key in ("gender", "occupation", "relationship") if key in words},
     }
     return ProfileSource(
         WriterInput(
             language=person.language,
             demographics=demographics,
-            category=told.get("topic", ""),
+            category=words.get("topic", ""),
             big_five=big_five,
-            answers={key: told[key] for key in TOLD if key in told},
+            answers={key: words[key] for key in ANSWER_KEYS if key in words},
         ),
         OwnAnswers(
             names=tuple(called),
             texts=tuple(texts),
-            demographics={key: demographics[key] for key in CHOSEN if key in demographics},
+            demographics={key: demographics[key] for key in CHOICE_KEYS if key in demographics},
             big_five={factor: float(big_five[factor]) for factor in BIG_FIVE if factor in big_five},
             ages=ages,
         ),
@@ -80,19 +80,19 @@ def profile_source(person: Participation) -> ProfileSource:
 def profile_answers(person: Participation) -> dict[str, str | float]:
     """Return the answers of the profile page by item, and from the screening only what they want to talk about."""
     screening, profile = answers_of(person, "screening"), answers_of(person, "profile")
-    given = {"topic": screening.get("issue_category", ""), "issue_text": screening.get("issue_text", "")}
-    given |= {key: value for key, value in profile.items() if value not in DECLINED}
-    return {key: value for key, value in given.items() if value not in ("", *DECLINED)}
+    answers = {"topic": screening.get("issue_category", ""), "issue_text": screening.get("issue_text", "")}
+    answers |= {key: value for key, value in profile.items() if value not in DECLINED}
+    return {key: value for key, value in answers.items() if value not in ("", *DECLINED)}
 
 
-def answers_in_words(given: Mapping[str, str | float], language: str) -> dict[str, str]:
+def answers_in_words(answers: Mapping[str, str | float], language: str) -> dict[str, str]:
     items = {item.key: item for item in load("profile").items}
-    told = {key: answer_words(items.get(key), value, language) for key, value in given.items()}
-    if given.get("gender") == SELF_DESCRIBED:
-        told["gender"] = told.get("gender_self_described", "")
-    if "occupation" in told:
-        told["occupation"] = kind_of_work(told["occupation"], language)
-    return {key: text for key, text in told.items() if text}
+    words = {key: answer_words(items.get(key), value, language) for key, value in answers.items()}
+    if answers.get("gender") == SELF_DESCRIBED:
+        words["gender"] = words.get("gender_self_described", "")
+    if "occupation" in words:
+        words["occupation"] = kind_of_work(words["occupation"], language)
+    return {key: text for key, text in words.items() if text}
 
 
 def answer_words(item: Item | None, value: str | float, language: str) -> str:
@@ -125,7 +125,7 @@ def big_five_of(person: Participation) -> dict[str, str | float]:
     without any."""
     for instrument in BIG_FIVE_INSTRUMENTS:
         scores = {each.scale: each.score for each in score(load(instrument), answers_of(person, instrument))}
-        means = {factor: round(found, 2) for factor in BIG_FIVE if (found := scores.get(factor)) is not None}
+        means = {factor: round(mean, 2) for factor in BIG_FIVE if (mean := scores.get(factor)) is not None}
         if means:
             return {"scale": f"1-5 mean, as scored by {instrument}.json", **means}
     return {}

@@ -31,16 +31,16 @@ class Bar:
 
 @dataclass(frozen=True)
 class Characteristic:
-    """A characteristic with its commonest values. `known`: profiles that tell it; `more`: values that are not shown."""
+    """A characteristic with its commonest values. `total`: profiles that tell it; `more`: values that are not shown."""
 
     label: str | Promise
-    known: int
+    total: int
     bars: Sequence[Bar]
     more: int
 
 
 def get_part(path: str, content: Mapping[str, Any]) -> Any:
-    """Return what a profile has at a path such as `P.big5.E`; None where it has nothing there."""
+    """Return the value of a profile at a path such as `P.big5.E`; None where it has none."""
     value: Any = content
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -51,9 +51,9 @@ def describe_spread(contents: Iterable[Mapping[str, Any]]) -> Iterator[Character
     """Yield each characteristic that some profile tells."""
     profiles = list(contents)
     for path, label in CHARACTERISTICS.items():
-        told = [value for content in profiles if (value := name_value(path, get_part(path, content)))]
-        if told:
-            yield describe(label, Counter(told), by_value=path == "D.age")
+        values = [value for content in profiles if (value := name_value(path, get_part(path, content)))]
+        if values:
+            yield describe(label, Counter(values), by_value=path == "D.age")
 
 
 def name_value(path: str, value: Any) -> str:
@@ -68,7 +68,7 @@ def name_value(path: str, value: Any) -> str:
 def describe(label: str | Promise, counts: Counter[str], *, by_value: bool) -> Characteristic:
     """Return the commonest values, or all in their own order."""
     ordered = sorted(counts.items()) if by_value else sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    shown = ordered if by_value else ordered[:MOST_VALUES]
-    known = counts.total()
-    bars = [Bar(value, count, round(100 * count / known)) for value, count in shown]
-    return Characteristic(label, known, bars, len(ordered) - len(shown))
+    top = ordered if by_value else ordered[:MOST_VALUES]
+    total = counts.total()
+    bars = [Bar(value, count, round(100 * count / total)) for value, count in top]
+    return Characteristic(label, total, bars, len(ordered) - len(top))

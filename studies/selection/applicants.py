@@ -30,13 +30,13 @@ STABLE = "stable_condition"  # the criterion whose questions are about safety
 BANDS = (18, 25, 35, 45, 55, 65)  # ages at which the bands of the profile begin
 BAND_KEYS = ("", "18_24", "25_34", "35_44", "45_54", "55_64", "65_plus")
 
-Given = Mapping[tuple[str, str], str | float]  # answers by instrument and item
+Answers = Mapping[tuple[str, str], str | float]  # answers by instrument and item
 
 
 @dataclass(frozen=True)
 class Applicant:
     person: Participation
-    given: Given
+    answers: Answers
     scores: Sequence[SelectionScore]
     times: Mapping[str, datetime]  # when they answered each instrument
 
@@ -65,16 +65,16 @@ class Applicant:
 
     def answer(self, item: str, instrument: str = SCREENING) -> str:
         """Return the stored answer; empty if there is none."""
-        return str(self.given.get((instrument, item), ""))
+        return str(self.answers.get((instrument, item), ""))
 
     def words(self, item: str, instrument: str = SCREENING) -> str:
         """Return the answer in words of the page's language."""
-        given = self.given.get((instrument, item))
-        return "" if given is None else load(instrument).item(item).words_of(given, instrument_language())
+        answer = self.answers.get((instrument, item))
+        return "" if answer is None else load(instrument).item(item).words_of(answer, instrument_language())
 
     def age_band(self) -> str:
         """Return the band of their age, by the keys of the profile."""
-        age = self.given.get((SCREENING, "age"))
+        age = self.answers.get((SCREENING, "age"))
         return BAND_KEYS[bisect(BANDS, age)] if isinstance(age, float) else ""
 
     def is_scored_by(self, scorer: int | None) -> bool:
@@ -98,19 +98,20 @@ def find_applicant(study: Study, code: str) -> Applicant | None:
 
 def read(people: QuerySet[Participation]) -> list[Applicant]:
     waiting = people.filter(status=Status.IN_REVIEW).prefetch_related("selection_scores__scorer").order_by("pk")
-    found = [person for person in waiting if is_applicant(person)]
-    given, times = read_answers(waiting)
+    candidates = [person for person in waiting if is_applicant(person)]
+    answers, times = read_answers(waiting)
     return [
-        Applicant(person, given[person.pk], list(person.selection_scores.all()), times[person.pk]) for person in found
+        Applicant(person, answers[person.pk], list(person.selection_scores.all()), times[person.pk])
+        for person in candidates
     ]
 
 
-def read_answers(people: QuerySet[Participation]) -> tuple[dict[int, Given], dict[int, dict[str, datetime]]]:
+def read_answers(people: QuerySet[Participation]) -> tuple[dict[int, Answers], dict[int, dict[str, datetime]]]:
     """Return what people answered about themselves, and when. Before the selection there is nothing else."""
-    given: dict[int, dict[tuple[str, str], str | float]] = defaultdict(dict)
+    answers: dict[int, dict[tuple[str, str], str | float]] = defaultdict(dict)
     times: dict[int, dict[str, datetime]] = defaultdict(dict)
-    answers = Answer.objects.filter(response__rater__participation__in=people.order_by(), response__run=None)
-    for pk, at, instrument, item, value, text, missing in answers.order_by("response__submitted_at", "pk").values_list(
+    rows = Answer.objects.filter(response__rater__participation__in=people.order_by(), response__run=None)
+    for pk, at, instrument, item, value, text, missing in rows.order_by("response__submitted_at", "pk").values_list(
         "response__rater__participation",
         "response__submitted_at",
         "response__instrument",
@@ -121,8 +122,8 @@ def read_answers(people: QuerySet[Participation]) -> tuple[dict[int, Given], dic
     ):
         times[pk][instrument] = at
         if value is not None or text or missing == DECLINED:
-            given[pk][instrument, item] = (text or missing) if value is None else value
-    return defaultdict(dict, given), times
+            answers[pk][instrument, item] = (text or missing) if value is None else value
+    return defaultdict(dict, answers), times
 
 
 def is_about_safety(instrument: str, item: str) -> bool:
@@ -131,17 +132,17 @@ def is_about_safety(instrument: str, item: str) -> bool:
 
 def safety_items() -> set[str]:
     """Return the questions of the screening that are about safety."""
-    asked = load(SCREENING).raw["questions"]
-    return {one["id"] for one in asked if one.get("safety") or one.get("criterion") == STABLE}
+    questions = load(SCREENING).raw["questions"]
+    return {one["id"] for one in questions if one.get("safety") or one.get("criterion") == STABLE}
 
 
-def describe_answers(given: Given, keys: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def describe_answers(answers: Answers, keys: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield question and answer in the language of the page."""
     language = instrument_language()
     for instrument, key in keys:
         item = next((one for one in load(instrument).items if one.key == key), None)
         if item is not None:  # a closing remark is none
-            yield short_text(item, language), item.words_of(given[instrument, key], language)
+            yield short_text(item, language), item.words_of(answers[instrument, key], language)
 
 
 def short_text(item: Item, language: str) -> str:
@@ -150,15 +151,15 @@ def short_text(item: Item, language: str) -> str:
 
 def other_answers(applicant: Applicant) -> list[tuple[str, str]]:
     """Return the answers that have no column of their own and that every scorer may see."""
-    keys = [key for key in applicant.given if key not in OF_COLUMNS | BLIND and not is_about_safety(*key)]
-    return list(describe_answers(applicant.given, keys))
+    keys = [key for key in applicant.answers if key not in OF_COLUMNS | BLIND and not is_about_safety(*key)]
+    return list(describe_answers(applicant.answers, keys))
 
 
 def blind_answers(applicant: Applicant) -> list[tuple[str, str]]:
     """Return age and gender, for those who have scored the applicant."""
-    return list(describe_answers(applicant.given, [key for key in applicant.given if key in BLIND]))
+    return list(describe_answers(applicant.answers, [key for key in applicant.answers if key in BLIND]))
 
 
 def safety_answers(applicant: Applicant) -> list[tuple[str, str]]:
     """Return the answers about safety, for safety officers alone."""
-    return list(describe_answers(applicant.given, [key for key in applicant.given if is_about_safety(*key)]))
+    return list(describe_answers(applicant.answers, [key for key in applicant.answers if is_about_safety(*key)]))

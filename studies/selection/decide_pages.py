@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from studies.models import SelectionDecision, Study
 from studies.selection.applicants import Applicant, list_applicants
 from studies.selection.decisions import decide_many
-from studies.selection.pages import decisions_in, shown_applicants
+from studies.selection.pages import decisions_in, query_applicants
 from studies.workbench.access import show, study_page
 from studies.workbench.csv_cells import format_cell
 
@@ -57,7 +57,7 @@ class Ask:
 @study_page
 def decide(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask for a reason and confirmation, then decide on all that were ticked and still wait."""
-    ask = Ask(request.POST.get("act", ""), chosen_applicants(request, study))
+    ask = Ask(request.POST.get("act", ""), get_ticked_applicants(request, study))
     if not ask.applicants or ask.act not in (ADMIT, DECLINE):
         messages.info(
             request,
@@ -76,10 +76,10 @@ def keep_days(study: Study) -> int:
     return study.current().spec().keep_declined_days
 
 
-def chosen_applicants(request: HttpRequest, study: Study) -> list[Applicant]:
+def get_ticked_applicants(request: HttpRequest, study: Study) -> list[Applicant]:
     """Return those who were ticked, or all that the address's filters show; on confirmation those of the page."""
     if request.POST.get("all") == "yes":
-        return shown_applicants(request, study)
+        return query_applicants(request, study)
     codes = {*request.POST.getlist("code"), *request.POST.get("codes", "").split()}
     return [applicant for applicant in list_applicants(study) if applicant.code in codes]
 
@@ -92,10 +92,10 @@ def carry_out(request: HttpRequest, ask: Ask, reason: str) -> None:
 
 def sentence_of(act: str, count: int) -> str:
     if act == ADMIT:
-        told = ngettext("%(count)s person can continue.", "%(count)s people can continue.", count)
+        sentence = ngettext("%(count)s person can continue.", "%(count)s people can continue.", count)
     else:
-        told = ngettext("%(count)s person was declined.", "%(count)s people were declined.", count)
-    return told % {"count": count}
+        sentence = ngettext("%(count)s person was declined.", "%(count)s people were declined.", count)
+    return sentence % {"count": count}
 
 
 @require_GET

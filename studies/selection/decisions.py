@@ -29,8 +29,8 @@ def decide(
         return False
     if is_applicant(fresh):
         name = by.get_username() if by else STAND_IN
-        told = {"admitted": admits, "reason": reason, "draw": draw, "by": by, "by_name": name}
-        SelectionDecision.objects.create(participation=fresh, **told)
+        values = {"admitted": admits, "reason": reason, "draw": draw, "by": by, "by_name": name}
+        SelectionDecision.objects.create(participation=fresh, **values)
     (progress.admit if admits else progress.decline)(fresh)
     return True
 

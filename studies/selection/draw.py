@@ -18,7 +18,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Rule:
-    """How to draw. `proportional`: strata get places by their size; otherwise all the same, as far as they reach."""
+    """The rule of a draw. `proportional`: strata get places by their size; otherwise all get the same number."""
 
     size: int
     seed: int
@@ -51,13 +51,13 @@ def group(candidates: Iterable[Candidate]) -> dict[Stratum, Sequence[Candidate]]
 
 def share_evenly(sizes: Mapping[Stratum, int], places: int) -> Counter[Stratum]:
     """Return the places of each stratum: one each in turn, until all are given or all strata are used up."""
-    given: Counter[Stratum] = Counter()
+    shares: Counter[Stratum] = Counter()
     left = min(places, sum(sizes.values()))
     while left:
-        for stratum in [one for one, size in sizes.items() if given[one] < size][:left]:
-            given[stratum] += 1
+        for stratum in [one for one, size in sizes.items() if shares[one] < size][:left]:
+            shares[stratum] += 1
             left -= 1
-    return given
+    return shares
 
 
 def share_by_size(sizes: Mapping[Stratum, int], places: int) -> Counter[Stratum]:
@@ -65,7 +65,7 @@ def share_by_size(sizes: Mapping[Stratum, int], places: int) -> Counter[Stratum]
     people = sum(sizes.values())
     places = min(places, people)
     exact = {stratum: places * size / people for stratum, size in sizes.items()}
-    given = Counter({stratum: floor(share) for stratum, share in exact.items()})
-    by_remainder = sorted(exact, key=lambda stratum: given[stratum] - exact[stratum])
-    given.update(by_remainder[: places - given.total()])
-    return given
+    shares = Counter({stratum: floor(share) for stratum, share in exact.items()})
+    by_remainder = sorted(exact, key=lambda stratum: shares[stratum] - exact[stratum])
+    shares.update(by_remainder[: places - shares.total()])
+    return shares

@@ -62,14 +62,14 @@ class DrawForm(forms.Form):
         self.fields["strata"].choices = [(name, kind.label) for name, kind in strata.KINDS.items()]
 
     def rule(self) -> Rule:
-        said = self.cleaned_data
-        return Rule(said["size"], said["seed"], said["shares"] == PROPORTIONAL, said["minimum"])
+        data = self.cleaned_data
+        return Rule(data["size"], data["seed"], data["shares"] == PROPORTIONAL, data["minimum"])
 
     def pool(self, study: Study) -> list[Applicant]:
         """Return those who can be drawn: of others, the screening asked for a person's decision."""
-        found = list_applicants(study, "yes" if self.cleaned_data["test_data"] else "no")
+        applicants = list_applicants(study, "yes" if self.cleaned_data["test_data"] else "no")
         track = self.cleaned_data["track"]
-        return [one for one in found if one.is_eligible and track in (BOTH, one.person.track)]
+        return [one for one in applicants if one.is_eligible and track in (BOTH, one.person.track)]
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class Proposal:
     def split(self) -> tuple[list[Participation], list[Participation]]:
         """Return the people who are drawn, and the others."""
         codes = {one.code for one in self.drawn}
-        chosen = [one.person for one in self.pool if one.code in codes]
-        return chosen, [one.person for one in self.pool if one.code not in codes]
+        drawn = [one.person for one in self.pool if one.code in codes]
+        return drawn, [one.person for one in self.pool if one.code not in codes]
 
     @property
     def uses_blind(self) -> bool:
@@ -163,11 +163,11 @@ def store_draw(
     study: Study, settings: dict[str, Any], proposal: Proposal, by: AbstractBaseUser | Any, *, declines: bool
 ) -> tuple[int, int]:
     """Store the draw and decide on its applicants; return how many were admitted and declined."""
-    kept = SelectionDraw.objects.create(
+    draw = SelectionDraw.objects.create(
         study=study, rule=settings, applicants=len(proposal.pool), by=by, by_name=by.get_username()
     )
-    chosen, others = proposal.split()
+    drawn, others = proposal.split()
     reason = f"seed {proposal.rule.seed}"
-    admitted = decide_many(chosen, admits=True, by=by, reason=f"drawn, {reason}", draw=kept)
+    admitted = decide_many(drawn, admits=True, by=by, reason=f"drawn, {reason}", draw=draw)
     rest = others if declines else []
-    return admitted, decide_many(rest, admits=False, by=by, reason=f"not drawn, {reason}", draw=kept)
+    return admitted, decide_many(rest, admits=False, by=by, reason=f"not drawn, {reason}", draw=draw)

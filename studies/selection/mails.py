@@ -53,13 +53,13 @@ class Mail:
         return EmailMessage(subject, text, sender, [self.address], headers=headers, reply_to=reply_to)
 
     def text(self, spec: StudySpec, title: str) -> str:
-        told = self.write_admission(title) if self.decision.admitted else self.write_decline(title)
+        paragraphs = self.write_admission(title) if self.decision.admitted else self.write_decline(title)
         about = {"contact": spec.contact, "person": self.decision.participation.code}
         questions = _(
             "Do you have questions, or do you want your answers deleted? Write to %(contact)s and give your code "
             "%(person)s."
         )
-        return "\n\n".join([*told, questions % about]) + "\n"
+        return "\n\n".join([*paragraphs, questions % about]) + "\n"
 
     def write_admission(self, title: str) -> Iterator[str]:
         yield _("You applied to take part in “%(title)s”. You have been chosen: thank you for taking part.") % {
@@ -99,20 +99,20 @@ def read_mails(study: Study, path: Path) -> tuple[list[Mail], dict[str, int]]:
         if missing := [name for name in HEADER if name not in (reader.fieldnames or ())]:
             raise AddressesRefused([f"{path}:1: the column {name} is missing" for name in missing])
         rows = [(reader.line_num, {key: (value or "").strip() for key, value in row.items() if key}) for row in reader]
-    known = {person.code: person for person in study.participations.select_related("selection_decision")}
-    found = _File(path, known)
+    people = {person.code: person for person in study.participations.select_related("selection_decision")}
+    content = _File(path, people)
     for line, row in rows:
-        found.take(line, row)
-    if found.faults:
-        raise AddressesRefused(found.faults)
-    return found.mails, found.left_out
+        content.take(line, row)
+    if content.faults:
+        raise AddressesRefused(content.faults)
+    return content.mails, content.left_out
 
 
 class _File:
     """The outcome of reading the rows of a file. A fault names a line and never an address."""
 
-    def __init__(self, path: Path, known: Mapping[str, Any]) -> None:
-        self.path, self.known = path, known
+    def __init__(self, path: Path, people: Mapping[str, Any]) -> None:
+        self.path, self.people = path, people
         self.mails: list[Mail] = []
         self.left_out = {WAITING: 0, MAILED: 0}
         self.faults: list[str] = []
@@ -120,7 +120,7 @@ class _File:
 
     def take(self, line: int, row: Mapping[str, str]) -> None:
         code, address, url = row[CODE], row[ADDRESS], row.get(URL, "")
-        person = self.known.get(code)
+        person = self.people.get(code)
         if fault := self.fault_of(person, code, address, url):
             self.faults.append(f"{self.path}:{line}: {fault}")
             return

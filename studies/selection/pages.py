@@ -65,10 +65,10 @@ class Row:
     scorers: int
 
 
-def rows_of(found: Iterable[Applicant], study: Study, viewer: Any) -> list[Row]:
+def rows_of(applicants: Iterable[Applicant], study: Study, viewer: Any) -> list[Row]:
     """Return the rows as this researcher may see them."""
     with_safety = Access(viewer, study).may(Act.SEE_ALL_SAFETY)
-    return [row_of(applicant, viewer.pk, with_safety=with_safety) for applicant in found]
+    return [row_of(applicant, viewer.pk, with_safety=with_safety) for applicant in applicants]
 
 
 def row_of(applicant: Applicant, scorer: int | None, *, with_safety: bool) -> Row:
@@ -115,7 +115,7 @@ SORTED_BY: Mapping[str, Callable[[Applicant], str | float | datetime | None]] = 
 @require_GET
 @study_page_after_timeouts
 def applicants(request: HttpRequest, study: Study) -> HttpResponse:
-    page = Paginator(shown_applicants(request, study), ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(query_applicants(request, study), ROWS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "test": test_of(request, study),
         "headings": headings(request, columns()),
@@ -131,10 +131,10 @@ def applicants(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "applicants", context)
 
 
-def shown_applicants(request: HttpRequest, study: Study) -> list[Applicant]:
+def query_applicants(request: HttpRequest, study: Study) -> list[Applicant]:
     """Return the applicants that the address asks for, in its order."""
-    found = list_applicants(study, test_of(request, study))
-    return sort_applicants(filter_applicants(found, request), request.GET.get("sort", ""))
+    applicants = list_applicants(study, test_of(request, study))
+    return sort_applicants(filter_applicants(applicants, request), request.GET.get("sort", ""))
 
 
 def decisions_in(request: HttpRequest, study: Study) -> QuerySet[SelectionDecision]:
@@ -168,7 +168,7 @@ def choices(request: HttpRequest) -> list[Choice]:
     return make_choices(request, offered)
 
 
-def filter_applicants(found: Sequence[Applicant], request: HttpRequest) -> list[Applicant]:
+def filter_applicants(applicants: Sequence[Applicant], request: HttpRequest) -> list[Applicant]:
     """Return the applicants that the address asks for; a value that no filter knows asks for no one."""
     tests: Mapping[str, Callable[[Applicant, str], bool]] = {
         "track": lambda one, value: one.person.track == value,
@@ -176,8 +176,8 @@ def filter_applicants(found: Sequence[Applicant], request: HttpRequest) -> list[
         "problem": lambda one, value: one.answer(PROBLEM) == value,
         "scored": lambda one, value: value in scored_words(one, request.user.pk),
     }
-    given = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
-    return [one for one in found if all(tests[name](one, value) for name, value in given.items())]
+    filters = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    return [one for one in applicants if all(tests[name](one, value) for name, value in filters.items())]
 
 
 def scored_words(applicant: Applicant, scorer: int | None) -> set[str]:
@@ -185,13 +185,13 @@ def scored_words(applicant: Applicant, scorer: int | None) -> set[str]:
     return {mine} if applicant.scores else {mine, "none"}
 
 
-def sort_applicants(found: Sequence[Applicant], wanted: str) -> list[Applicant]:
+def sort_applicants(applicants: Sequence[Applicant], column: str) -> list[Applicant]:
     """Sort by the column in the address, empty values last; without one those who came first stand first."""
-    name = wanted.removeprefix("-")
+    name = column.removeprefix("-")
     value = SORTED_BY.get(name, SORTED_BY["since"])
-    there = [one for one in found if value(one) is not None]
-    there.sort(key=value, reverse=name in SORTED_BY and wanted.startswith("-"))  # type: ignore[arg-type]
-    return there + [one for one in found if value(one) is None]
+    there = [one for one in applicants if value(one) is not None]
+    there.sort(key=value, reverse=name in SORTED_BY and column.startswith("-"))  # type: ignore[arg-type]
+    return there + [one for one in applicants if value(one) is None]
 
 
 # One applicant
@@ -201,24 +201,24 @@ def sort_applicants(found: Sequence[Applicant], wanted: str) -> list[Applicant]:
 @study_page
 def applicant(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     """Show what an applicant wrote, and store the points of this scorer."""
-    found = find_applicant(study, code)
-    if found is None:
+    applicant = find_applicant(study, code)
+    if applicant is None:
         raise Http404
-    mine = next((score for score in found.scores if score.scorer_id == request.user.pk), None)
+    mine = next((score for score in applicant.scores if score.scorer_id == request.user.pk), None)
     form = ScoreForm(mine.points if mine else {}, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        store_score(found.person, request.user, form.cleaned_data)  # type: ignore[arg-type]
+        store_score(applicant.person, request.user, form.cleaned_data)  # type: ignore[arg-type]
         messages.success(request, _("Your score of %(code)s is saved.") % {"code": code})
         return redirect("research-applicant", study.key, code)
-    context = applicant_context(request, study, found, mine)
+    context = applicant_context(request, study, applicant, mine)
     return show(request, study, "applicant", {**context, "form": form}, status=422 if form.errors else 200)
 
 
 def applicant_context(
-    request: HttpRequest, study: Study, found: Applicant, mine: SelectionScore | None
+    request: HttpRequest, study: Study, applicant: Applicant, mine: SelectionScore | None
 ) -> dict[str, Any]:
-    [row] = rows_of([found], study, request.user)
-    others = [score for score in found.scores if score != mine]
+    [row] = rows_of([applicant], study, request.user)
+    others = [score for score in applicant.scores if score != mine]
     return {
         "row": row,
         "mine": mine,

@@ -22,7 +22,7 @@ class ScoreItem:
 
 
 def score_items() -> list[ScoreItem]:
-    """Return what points are given for, in the language of the page."""
+    """Return the items that are scored, in the language of the page."""
     language = instrument_language()
     items = load(SCREENING).raw["selection_score"]["items"]
     return [ScoreItem(one["key"], one["points"], one["label"][language], one["rule"][language]) for one in items]
@@ -35,8 +35,8 @@ def highest_total() -> int:
 class ScoreForm(forms.Form):
     """A field for each item, from 0 to its points."""
 
-    def __init__(self, given: Mapping[str, int], data: Any = None) -> None:
-        super().__init__(data, initial=dict(given))
+    def __init__(self, points: Mapping[str, int], data: Any = None) -> None:
+        super().__init__(data, initial=dict(points))
         for item in score_items():
             self.fields[item.key] = forms.IntegerField(
                 label=item.label, help_text=item.rule, min_value=0, max_value=item.points
@@ -49,5 +49,5 @@ def mean_total(scores: Sequence[SelectionScore]) -> float | None:
 
 def store_score(person: Participation, scorer: AbstractBaseUser, points: Mapping[str, int]) -> None:
     """Store a scorer's points; a second time replaces the first."""
-    given = {"points": dict(points), "total": sum(points.values())}
-    SelectionScore.objects.update_or_create(participation=person, scorer=scorer, defaults=given)
+    values = {"points": dict(points), "total": sum(points.values())}
+    SelectionScore.objects.update_or_create(participation=person, scorer=scorer, defaults=values)

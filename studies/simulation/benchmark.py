@@ -31,9 +31,9 @@ from studies.seeker_profiles.selection import keep
 from studies.simulation.choice import (
     FittingProfiles,
     Unfit,
-    chosen_arms,
-    chosen_judge,
     fitting_profiles,
+    get_arms,
+    get_judge,
     seeker_setup,
     supporter_settings,
 )
@@ -98,13 +98,13 @@ class Benchmark:
     def let_count(self, setup: Setup) -> int:
         """Let the held conversations of this setup count in their places instead of those of other configurations.
         Returns how many of these no longer count."""
-        return let_count(self.study, setup, self.list_wanted(setup))
+        return let_count(self.study, setup, self.list_items(setup))
 
     def count_displaced(self, setup: Setup) -> int:
-        """Return how many of other configurations count until those of this setup are held in their places."""
-        return count_displaced(self.study, setup, self.list_wanted(setup))
+        """Return how many conversations of other configurations stop counting once those of this setup are held."""
+        return count_displaced(self.study, setup, self.list_items(setup))
 
-    def list_wanted(self, setup: Setup) -> list[WantedItem]:
+    def list_items(self, setup: Setup) -> list[WantedItem]:
         return list(self.items(setup))[: self.limit]
 
     def items(self, setup: Setup) -> Iterator[WantedItem]:
@@ -112,9 +112,9 @@ class Benchmark:
 
     def get_held_numbers(self) -> set[int]:
         """Return the numbers of the run's conversations that are over, whichever job held them."""
-        wanted = [one for setup in self.setups for one in self.items(setup)]
-        found = known_items(wanted).values()
-        return {one.conversation_id for one in found if one.state == JobItem.State.DONE}
+        items = [one for setup in self.setups for one in self.items(setup)]
+        stored = known_items(items).values()
+        return {one.conversation_id for one in stored if one.state == JobItem.State.DONE}
 
     def judging(self, configuration: Configuration, ours: Collection[int]) -> Work:
         """Return the work that is left for this judge on the conversations `ours`, and on no others of the study."""
@@ -122,10 +122,10 @@ class Benchmark:
         left = get_work(rater, configuration.judge, moments=MOMENTS, replicates=1).judgements
         answered = get_answered_places(rater)
         runs = runs_to_judge(self.study).filter(conversation__in=ours)
-        wanted = [one for _, one in judgements(self.study, runs, MOMENTS, 1)]
+        all_judgements = [one for _, one in judgements(self.study, runs, MOMENTS, 1)]
         work = Work([one for one in left if one.conversation in ours])
-        work.skipped_existing = sum(one.place in answered for one in wanted)
-        work.without_profile = len(wanted) - work.skipped_existing - len(work.judgements)
+        work.skipped_existing = sum(one.place in answered for one in all_judgements)
+        work.without_profile = len(all_judgements) - work.skipped_existing - len(work.judgements)
         return work
 
 
@@ -151,15 +151,15 @@ class Wish:
         setups = tuple(
             seeker_setup(spec, max_turns=self.max_turns, review=self.review, **values) for values in self.seekers()
         )
-        arms = chosen_arms(spec, self.arms)
-        judges = [chosen_judge(spec, key) for key in dict.fromkeys(self.judges)]
+        arms = get_arms(spec, self.arms)
+        judges = [get_judge(spec, key) for key in dict.fromkeys(self.judges)]
         try:
             for judge in judges:
                 refuse_changed(study, judge)
         except ChangedJudgeError as error:
             raise Unfit(str(error)) from error
         fitting = fitting_profiles(study, spec, self.profiles, setups)
-        asked = [
+        configurations = [
             Configuration.of(spec, judge, strategy) for judge in judges for strategy in dict.fromkeys(self.strategies)
         ]
         run = Benchmark(
@@ -167,14 +167,14 @@ class Wish:
             setups,
             tuple(arms),
             tuple(fitting.profiles),
-            tuple(asked),
+            tuple(configurations),
             self.replicates,
             origin=fitting.origin,
         )
         return run, fitting
 
     def seekers(self) -> Iterator[dict[str, Any]]:
-        """Yield what tells the seekers of each setup from others: the whole ones first. Raises Unfit."""
+        """Yield the fields that set the seekers of each setup apart, whole seekers first. Raise Unfit."""
         conditions = list(dict.fromkeys(self.conditions))
         yield from ({"condition": condition} for condition in conditions)
         for ablation in dict.fromkeys(self.ablations):

@@ -159,8 +159,8 @@ def apart(heights: Sequence[float]) -> list[float]:
 
 
 def curve(course: Course, place: int, word_y: float, last: int, highest: float, at: Sequence[int]) -> Curve:
-    known = [point for point in course.points if point.figure.value is not None]
-    marks = [(across_turns(one.turn, last), down(one.figure.value or 0, highest)) for one in known]
+    points = [point for point in course.points if point.figure.value is not None]
+    marks = [(across_turns(one.turn, last), down(one.figure.value or 0, highest)) for one in points]
     counts = {point.turn: point.figure.n for point in course.points}
     return Curve(
         course.condition,

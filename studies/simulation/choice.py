@@ -37,7 +37,7 @@ def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
     return Setup(seeker=spec.seeker, evaluator=spec.evaluator, prompts=spec.own_prompts(), **values)
 
 
-def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
+def get_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
     """Return each arm once; all of them if none is named."""
     arms = {arm.key: arm for arm in spec.arms}
     for key in keys or arms:
@@ -46,7 +46,7 @@ def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
     return [arms[key] for key in dict.fromkeys(keys or arms)]
 
 
-def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
+def get_judge(spec: StudySpec, key: str) -> ArmSpec:
     judges = {judge.key: judge for judge in spec.judges}
     if key not in judges:
         raise Unfit(f"--judge: the study {spec.key} has no judge {key!r}. It has: {', '.join(judges) or 'none'}.")
@@ -58,21 +58,21 @@ def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: S
     worst case is asked for, no setup gets those too mild for it, so that each conversation has its twin. Stores
     nothing."""
     try:
-        found = find_profiles(study, path)
+        source = find_profiles(study, path)
     except (ProfilesRefused, OtherProfiles) as error:
         raise Unfit(str(error)) from error
-    fitting = [profile for profile in found.profiles if profile.language in spec.languages]
+    fitting = [profile for profile in source.profiles if profile.language in spec.languages]
     hard = any(setup.condition == "worst_case" for setup in setups)
     mild = [profile.id for profile in fitting if hard and is_mild(profile)]
-    if not found.profiles:
-        raise Unfit(f"None of the profiles may be played: {describe_states(found.not_played)}.")
+    if not source.profiles:
+        raise Unfit(f"None of the profiles may be played: {describe_states(source.not_played)}.")
     if not fitting:
         languages = ", ".join(spec.languages)
-        raise Unfit(f"None of the {len(found.profiles)} profiles is in a language of the study ({languages}).")
+        raise Unfit(f"None of the {len(source.profiles)} profiles is in a language of the study ({languages}).")
     if len(mild) == len(fitting):
         raise Unfit(f"None of the profiles can be a worst case: {', '.join(mild)}. {MILD}")
-    kept = [profile for profile in fitting if profile.id not in mild]
-    return FittingProfiles(kept, found.origin, len(found.profiles) - len(fitting), found.not_played, mild)
+    suitable = [profile for profile in fitting if profile.id not in mild]
+    return FittingProfiles(suitable, source.origin, len(source.profiles) - len(fitting), source.not_played, mild)
 
 
 MILD = (

@@ -31,22 +31,22 @@ def may_count(run: ArmRun) -> bool:
     return verdict(run.decisions.all()) != Verdict.LEAVE_OUT and not any(map(is_grave, faults))
 
 
-def let_count(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
-    """Let the held conversations of `wanted` count, and those of other configurations in their places no longer. Others
+def let_count(study: Study, setup: Setup, items: Iterable[WantedItem]) -> int:
+    """Let the held conversations of `items` count, and those of other configurations in their places no longer. Others
     are those with other prompts, models or turns at most. Where one is still to be held, nothing changes until it is.
-    Returns how many no longer count."""
-    configurations = configurations_of(wanted)
-    chosen = [
+    Return how many no longer count."""
+    configurations = configurations_of(items)
+    runs = [
         run
         for run in query_runs(study, setup)
         if is_held(run) and run.configuration == configurations.get(place_of(run))
     ]
-    return sum(take_places(study, setup, chosen).values())
+    return sum(take_places(study, setup, runs).values())
 
 
-def count_displaced(study: Study, setup: Setup, wanted: Iterable[WantedItem]) -> int:
-    """Return how many conversations of other configurations stop counting once the wanted ones are held."""
-    configurations = configurations_of(wanted)
+def count_displaced(study: Study, setup: Setup, items: Iterable[WantedItem]) -> int:
+    """Return how many conversations of other configurations stop counting once those of `items` are held."""
+    configurations = configurations_of(items)
     in_places = [run for run in query_runs(study, setup) if is_held(run) and place_of(run) in configurations]
     there = {place_of(run) for run in in_places if run.configuration == configurations[place_of(run)]}
     return sum(run.valid and place_of(run) not in there for run in in_places)
@@ -88,8 +88,8 @@ def lock_runs(study: Study, setup: Setup, places: Collection[Place]) -> QuerySet
     return rows.select_for_update(of=("self",), no_key=True)
 
 
-def configurations_of(wanted: Iterable[WantedItem]) -> dict[Place, str]:
-    return {(one.payload["arm"], one.payload["profile"], one.replicate): one.configuration for one in wanted}
+def configurations_of(items: Iterable[WantedItem]) -> dict[Place, str]:
+    return {(one.payload["arm"], one.payload["profile"], one.replicate): one.configuration for one in items}
 
 
 def place_of(run: ArmRun) -> Place:

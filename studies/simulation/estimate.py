@@ -32,10 +32,10 @@ def usual_turns(study: Study, setup: Setup) -> Turns:
         seeker_kind=SeekerKind.SIMULATED,
         status=Status.CLOSED,
     )
-    found = held.annotate(number=answered).aggregate(mean=Avg("number"), known=Count("pk"))
-    if not found["known"]:
+    totals = held.annotate(number=answered).aggregate(mean=Avg("number"), known=Count("pk"))
+    if not totals["known"]:
         return Turns(setup.condition, setup.max_turns, 0)
-    return Turns(setup.condition, min(round(found["mean"]), setup.max_turns), found["known"])
+    return Turns(setup.condition, min(round(totals["mean"]), setup.max_turns), totals["known"])
 
 
 @dataclass(frozen=True)
@@ -78,39 +78,39 @@ def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int
     """Hold a conversation of so many turns, as `Simulation` would, and return its number."""
     run = handler.open_run(item, profile)
     talk = handler.simulation(item, Material(run, profile), caller)
-    known = simulated_dialogue.load_dialogue(talk.conversation)
-    if known.conversation.is_opening_due():
-        reply = async_to_sync(caller.ask)(talk.opening_question(known))
-        simulated_dialogue.store_opening(known, reply)
+    dialogue = simulated_dialogue.load_dialogue(talk.conversation)
+    if dialogue.conversation.is_opening_due():
+        reply = async_to_sync(caller.ask)(talk.opening_question(dialogue))
+        simulated_dialogue.store_opening(dialogue, reply)
     for number in range(1, turns + 1):
-        exchange(talk, known, number)
+        exchange(talk, dialogue, number)
     simulated_dialogue.finish(talk.conversation, EndReason.CAP)
-    for instrument in handler.instruments(run, known):
-        async_to_sync(handler.ask_ratings)(talk, known, instrument)
+    for instrument in handler.instruments(run, dialogue):
+        async_to_sync(handler.ask_ratings)(talk, dialogue, instrument)
     return talk.conversation
 
 
-def exchange(talk: Simulation, known: SimulatedDialogue, number: int) -> None:
+def exchange(talk: Simulation, dialogue: SimulatedDialogue, number: int) -> None:
     """Hold one turn: a message, the reply to it, and what the seeker thinks of that."""
-    words = async_to_sync(talk.utterance)(known).text
-    simulated_dialogue.store_message(known, words)
-    known.due = known.next_words(words)
-    reply = async_to_sync(talk.caller.ask)(talk.supporter_question(known, known.due))
-    known.add_reply(simulated_dialogue.store_reply(talk.conversation, number, reply).text)
+    words = async_to_sync(talk.utterance)(dialogue).text
+    simulated_dialogue.store_message(dialogue, words)
+    dialogue.due = dialogue.next_words(words)
+    reply = async_to_sync(talk.caller.ask)(talk.supporter_question(dialogue, dialogue.due))
+    dialogue.add_reply(simulated_dialogue.store_reply(talk.conversation, number, reply).text)
     if talk.seeker.thinks:
-        known.thoughts[-1] = thought_of(talk, known, number)
-        simulated_dialogue.store_thought(talk.conversation, number, known.thoughts[-1])
+        dialogue.thoughts[-1] = thought_of(talk, dialogue, number)
+        simulated_dialogue.store_thought(talk.conversation, number, dialogue.thoughts[-1])
 
 
-def thought_of(talk: Simulation, known: SimulatedDialogue, number: int) -> Thought:
+def thought_of(talk: Simulation, dialogue: SimulatedDialogue, number: int) -> Thought:
     messages = thinker_messages(
         talk.profile,
-        talk.behaviour(known),
-        known.turns,
-        known.thoughts[:-1],
+        talk.behaviour(dialogue),
+        dialogue.turns,
+        dialogue.thoughts[:-1],
         talk.language,
         talk.seeker.prompts,
-        opening=known.opening,
+        opening=dialogue.opening,
     )
     ask = talk.ask("seeker_thinker", Call.Purpose.THINKER, number)
     thought = read_thought(async_to_sync(ask)(messages, accept_any_reply).text)
@@ -119,7 +119,7 @@ def thought_of(talk: Simulation, known: SimulatedDialogue, number: int) -> Thoug
 
 
 def split_by_supporter(load: Load, handler: SimulationHandler, by_arm: Counter[str]) -> list[Load]:
-    """Return what was asked of the few supporters that were tried, as all of them will be asked, one load for each."""
+    """Return one load for each arm, scaled from the few supporters that were tried."""
     if load.purpose != Call.Purpose.REPLY:
         return [load]
     language = handler.spec.languages[0]

@@ -23,7 +23,7 @@ def cost(estimate: Estimate) -> Cost:
 
 
 def evaluator_cost(estimate: Estimate) -> Cost | None:
-    """Return what of the cost is for the evaluator's ratings; None where the study has no evaluator of its own."""
+    """Return the cost of the evaluator's ratings; None where the study has no evaluator of its own."""
     loads = [load for load in estimate.loads if load.purpose == Call.Purpose.EVALUATOR]
     return cost_of(loads, load_prices(settings.PRICES), store.today()) if loads else None
 
@@ -75,19 +75,19 @@ def lines(estimate: Estimate) -> Iterator[str]:
 
 def unset_keys(estimate: Estimate) -> list[str]:
     """Return the variables without which the run itself cannot start."""
-    asked = [load.settings for load in estimate.loads if not is_free(load.settings.kind)]
-    return sorted({model.api_key_env for model in asked if not has_key(model.api_key_env)})
+    models = [load.settings for load in estimate.loads if not is_free(load.settings.kind)]
+    return sorted({model.api_key_env for model in models if not has_key(model.api_key_env)})
 
 
 def describe_number(estimate: Estimate) -> str:
     if estimate.profiles is not None:
         return f"{estimate.profiles:,} {one_or_more(estimate.profiles, 'profile', 'profiles')}"
     judgements = one_or_more(estimate.judgements, "judgement", "judgements")
-    told = [
+    parts = [
         describe_conversations(estimate.conversations, estimate.held_before),
         f"{estimate.judgements:,} {judgements}" if estimate.judgements else "",
     ]
-    return ", ".join(filter(None, told)) or "Nothing is left to ask."
+    return ", ".join(filter(None, parts)) or "Nothing is left to ask."
 
 
 def describe_conversations(number: int, held_before: int) -> str:

@@ -57,8 +57,8 @@ class SimulationOutcome:
 
     def result(self, set_aside: int) -> dict[str, Any]:
         """Return the result as the item keeps it; `set_aside`: how many earlier ones no longer count for it."""
-        told = {"unread": self.unread, "set_aside": set_aside}
-        return {"faults": len(self.faults), **{name: value for name, value in told.items() if value}}
+        counts = {"unread": self.unread, "set_aside": set_aside}
+        return {"faults": len(self.faults), **{name: value for name, value in counts.items() if value}}
 
 
 class SimulationHandler:
@@ -138,7 +138,7 @@ class SimulationHandler:
         return run
 
     def opening_fields(self, language: str) -> dict[str, str]:
-        """Return what the supporter opens with, if it does: the study's text, or the request for one of its own."""
+        """Return the supporter's opening: the study's text, or the request for its own; empty if the seeker opens."""
         if self.spec.opens != SUPPORTER:
             return {}
         return opening_fields(self.spec, language) or {"opening_request": opening_request(self.spec, language)}
@@ -147,13 +147,13 @@ class SimulationHandler:
 
     async def work(self, item: JobItem, material: Material, caller: Caller) -> SimulationOutcome:
         talk = self.simulation(item, material, caller)
-        known = await talk.run()
+        dialogue = await talk.run()
         if item.role == REVIEW:
-            return await self.ask_review(material.run, talk, known)
-        ratings = await self.ratings(talk, known, self.instruments(material.run, known))
-        numbers = [turn.number for turn in known.turns]
+            return await self.ask_review(material.run, talk, dialogue)
+        ratings = await self.ratings(talk, dialogue, self.instruments(material.run, dialogue))
+        numbers = [turn.number for turn in dialogue.turns]
         turns = (numbers[0], numbers[-1]) if numbers else None
-        return SimulationOutcome(material.run, ratings, turns, list(self.find_faults(talk, known)))
+        return SimulationOutcome(material.run, ratings, turns, list(self.find_faults(talk, dialogue)))
 
     def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
         assert material.run.conversation_id is not None  # noqa: S101 - made by `open_run`
@@ -178,29 +178,29 @@ class SimulationHandler:
             caller=caller,
         )
 
-    def instruments(self, run: ArmRun, known: SimulatedDialogue) -> list[str]:
-        return final_ratings(run, self.spec.chat) if known.turns else []
+    def instruments(self, run: ArmRun, dialogue: SimulatedDialogue) -> list[str]:
+        return final_ratings(run, self.spec.chat) if dialogue.turns else []
 
     async def ratings(
-        self, talk: Simulation, known: SimulatedDialogue, instruments: Sequence[str]
+        self, talk: Simulation, dialogue: SimulatedDialogue, instruments: Sequence[str]
     ) -> dict[str, asking.Scores]:
         """Return the seeker's ratings by instrument. There are none where what ended the conversation was its length:
         then it is too long to look back on, too."""
         try:
-            return {name: await self.ask_ratings(talk, known, name) for name in instruments}
+            return {name: await self.ask_ratings(talk, dialogue, name) for name in instruments}
         except ProviderError as error:
-            if error.status == TOO_LONG and known.end_reason == EndReason.TECHNICAL:
+            if error.status == TOO_LONG and dialogue.end_reason == EndReason.TECHNICAL:
                 return {}
             raise
 
-    async def ask_ratings(self, talk: Simulation, known: SimulatedDialogue, instrument: str) -> asking.Scores:
+    async def ask_ratings(self, talk: Simulation, dialogue: SimulatedDialogue, instrument: str) -> asking.Scores:
         """Ask the seeker to look back, with its profile and what went on in it, as EmoHarbor's Evaluator."""
         items = judged_items(load(instrument), talk.language)
-        thoughts = zip(known.turns, known.thoughts, strict=True)
+        thoughts = zip(dialogue.turns, dialogue.thoughts, strict=True)
         states = [InnerState(turn.number, *vars(thought).values()) for turn, thought in thoughts if thought]
         own, standing = self.setup.prompts, self.get_evaluator_text(talk.language)
         messages = judge_messages(
-            known.turns, items, language=talk.language, profile=talk.profile, states=states, standing=standing
+            dialogue.turns, items, language=talk.language, profile=talk.profile, states=states, standing=standing
         )
         rating = self.setup.rating_model()
         question = replace(
@@ -220,27 +220,27 @@ class SimulationHandler:
         own = self.setup.prompts
         return own.get(own.choose("seeker_evaluator", "judge"), language)
 
-    def find_faults(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
+    def find_faults(self, talk: Simulation, dialogue: SimulatedDialogue) -> Iterator[SeekerFault]:
         """Yield the seeker's faults that rules find."""
         seeker = talk.seeker
-        utterances = [read_utterance(turn.seeker, talk.language) for turn in known.seeker_turns]
+        utterances = [read_utterance(turn.seeker, talk.language) for turn in dialogue.seeker_turns]
         for fault in gates.find_faults(
-            known.seeker_turns, utterances, seeker.profile, seeker.condition, known.end_reason
+            dialogue.seeker_turns, utterances, seeker.profile, seeker.condition, dialogue.end_reason
         ):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
-    async def ask_review(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> SimulationOutcome:
+    async def ask_review(self, run: ArmRun, talk: Simulation, dialogue: SimulatedDialogue) -> SimulationOutcome:
         """Ask a model for the seeker's faults; it reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
             write_for_seeker(talk.seeker.profile, detail="full"),
-            known.seeker_turns,
+            dialogue.seeker_turns,
             talk.language,
             condition,
             self.setup.prompts,
-            opening=known.opening,
+            opening=dialogue.opening,
         )
-        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.seeker_turns))
+        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(dialogue.seeker_turns))
         review = await asking.ask_until_readable(
             ask, messages, gates.read_review, why_unread, talk.language, self.setup.prompts
         )
@@ -256,7 +256,7 @@ class SimulationHandler:
     # Keeping
 
     def store_outcomes(self, outcomes: Sequence[tuple[JobItem, SimulationOutcome]]) -> list[dict[str, Any]]:
-        store_responses(self.rater(), [given for _, one in outcomes for given in self.list_responses(one)])
+        store_responses(self.rater(), [response for _, one in outcomes for response in self.list_responses(one)])
         SeekerFault.objects.bulk_create((fault for _, one in outcomes for fault in one.faults), ignore_conflicts=True)
         held = [one.run for item, one in outcomes if item.role == KIND]
         set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
@@ -289,5 +289,5 @@ class SimulationHandler:
             )
 
 
-def why_unread(found: Any) -> str:
-    return found.reason if isinstance(found, Unread) else ""
+def why_unread(result: Any) -> str:
+    return result.reason if isinstance(result, Unread) else ""

@@ -98,12 +98,14 @@ class Outcomes:
 
 
 def outcomes_of(file: Path) -> Outcomes:
-    found = json.loads(file.read_text(encoding="utf-8"))
-    tables = {name: [row for row in rows if row.get("seekers") == SIMULATED] for name, rows in found["tables"].items()}
+    results = json.loads(file.read_text(encoding="utf-8"))
+    tables = {
+        name: [row for row in rows if row.get("seekers") == SIMULATED] for name, rows in results["tables"].items()
+    }
     survival = tables.get("survival", [])
     feelings = [row for row in tables.get("trends", []) if is_own_feeling(row) and pools_languages(row)]
     return Outcomes(
-        demonstration=found["demonstration"],
+        demonstration=results["demonstration"],
         leaderboards=leaderboards(with_bounds(tables.get("conditions", []), tables.get("sensitivity", []))),
         open=courses(survival, "open"),
         emotion=courses(feelings, "mean"),
@@ -127,8 +129,8 @@ def with_bounds(rows: Iterable[Row], others: Iterable[Row]) -> Iterator[Row]:
     bounds = {(*(row[name] for name in key), row["arm_a"], row["statistic"]): row for row in others}
     for row in rows:
         place = *(row[name] for name in key), row["arm"]
-        found = {condition: bounds.get((*place, condition), {}) for condition in CONDITIONS}
-        yield {f"{name}_{end}": one.get(end) for name, one in found.items() for end in ("low", "high")} | {**row}
+        by_condition = {condition: bounds.get((*place, condition), {}) for condition in CONDITIONS}
+        yield {f"{name}_{end}": one.get(end) for name, one in by_condition.items() for end in ("low", "high")} | {**row}
 
 
 def leaderboards(rows: Iterable[Row]) -> list[Leaderboard]:
@@ -161,10 +163,10 @@ def courses(rows: Iterable[Row], statistic: str) -> dict[str, list[Course]]:
         if row["statistic"] == statistic and row["condition"] in CONDITIONS:
             point = Point(row["turn"], Figure(row["estimate"], row["low"], row["high"], row.get("at_risk") or row["n"]))
             by_place.setdefault((row["arm"], row["condition"]), []).append(point)
-    found: dict[str, list[Course]] = {}
+    by_arm: dict[str, list[Course]] = {}
     for (arm, condition), points in sorted(by_place.items()):
-        found.setdefault(arm, []).append(Course(condition, sorted(points, key=lambda point: point.turn)))
-    return found
+        by_arm.setdefault(arm, []).append(Course(condition, sorted(points, key=lambda point: point.turn)))
+    return by_arm
 
 
 def stays(survival: Iterable[Row]) -> list[Stay]:
@@ -189,4 +191,6 @@ def costs(rows: Iterable[Row]) -> list[Costs]:
     by_arm: dict[str, dict[str, dict[str, Figure]]] = {}
     for row in rows:
         by_arm.setdefault(row["arm"], {}).setdefault(row["purpose"], {})[row["measure"]] = figure(row, "estimate", "")
-    return [Costs(arm, found.get(EVERYTHING, {}), found.get("reply", {})) for arm, found in sorted(by_arm.items())]
+    return [
+        Costs(arm, figures.get(EVERYTHING, {}), figures.get("reply", {})) for arm, figures in sorted(by_arm.items())
+    ]

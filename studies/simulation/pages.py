@@ -105,14 +105,14 @@ class RunForm(forms.Form):
 
     def arguments(self) -> list[str]:
         """Return the arguments of the command that holds this run."""
-        given = self.cleaned_data
-        arguments = ["--arms", ",".join(given["arms"]), "--conditions", *given["conditions"]]
+        data = self.cleaned_data
+        arguments = ["--arms", ",".join(data["arms"]), "--conditions", *data["conditions"]]
         for name in ("replicates", "max_turns", "concurrency"):
-            arguments += [f"--{name.replace('_', '-')}", str(given[name])]
-        if given["judges"]:
-            arguments += ["--judge", *given["judges"], "--strategy", *given["strategies"]]
-        arguments += ["--review"] if given["review"] else []
-        return arguments + (["--budget", str(given["budget"])] if given["budget"] is not None else [])
+            arguments += [f"--{name.replace('_', '-')}", str(data[name])]
+        if data["judges"]:
+            arguments += ["--judge", *data["judges"], "--strategy", *data["strategies"]]
+        arguments += ["--review"] if data["review"] else []
+        return arguments + (["--budget", str(data["budget"])] if data["budget"] is not None else [])
 
 
 def get_arm_name(arm: ArmSpec) -> str:
@@ -134,10 +134,10 @@ def new_run(request: HttpRequest, study: Study) -> HttpResponse:
     form = RunForm(study, request.POST)
     if form.is_valid() and request.POST.get("confirm") == fingerprint(form):
         return start_benchmark(request, study, form.arguments())
-    found = get_estimate(study, form) if form.is_valid() else None
-    if found is None:
+    estimate = get_estimate(study, form) if form.is_valid() else None
+    if estimate is None:
         return show(request, study, "benchmark_new", {"form": form}, status=422)
-    return show(request, study, "benchmark_new", {"form": form, **preview(*found, form)})
+    return show(request, study, "benchmark_new", {"form": form, **preview(*estimate, form)})
 
 
 def get_estimate(study: Study, form: RunForm) -> tuple[Estimate, FittingProfiles] | None:
@@ -266,12 +266,12 @@ class Line:
 
 def matrix(study: Study) -> list[Line]:
     """Return a line for each of the study's arms, and for those that were in it once."""
-    found = progress.conversations(study)
-    if not found:
+    tallies = progress.conversations(study)
+    if not tallies:
         return []
-    arms = dict.fromkeys([arm.key for arm in study.current().spec().arms] + sorted(arm for arm, _ in found))
+    arms = dict.fromkeys([arm.key for arm in study.current().spec().arms] + sorted(arm for arm, _ in tallies))
     return [
-        Line(arm, [cell(study, arm, condition, found.get((arm, condition))) for condition in CONDITIONS])
+        Line(arm, [cell(study, arm, condition, tallies.get((arm, condition))) for condition in CONDITIONS])
         for arm in arms
     ]
 

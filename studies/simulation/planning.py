@@ -31,12 +31,12 @@ def plan_simulation(
     attended: bool = False,
     retry_quarantined: bool = False,
 ) -> PlannedJob:
-    wanted = list(items(protocol, setup, arms, profiles, replicates))[:limit]
+    job_items = list(items(protocol, setup, arms, profiles, replicates))[:limit]
     if setup.review:
-        wanted += reviews(wanted)
+        job_items += reviews(job_items)
     changed = f" ({setup.name()})" if setup.name() else ""
     return store.plan(
-        wanted,
+        job_items,
         kind=KIND,
         scope=protocol.study.key,
         title=f"{setup.condition} seekers{changed}",
@@ -91,7 +91,7 @@ def configurations(
 
 
 def opening_of(spec: StudySpec, language: str) -> list[str]:
-    """Return what decides how the supporter speaks first; empty where the seeker does, so that conversations from
+    """Return the texts that decide how the supporter opens; empty where the seeker does, so that conversations from
     before there was a choice keep their hash."""
     if spec.opens != SUPPORTER:
         return []

@@ -17,7 +17,7 @@ from studies.simulation.planning import REVIEW
 from studies.simulation.setup import Setup
 
 States = JobItem.State
-GIVEN_UP = (States.FAILED, States.QUARANTINED)
+FAILED_STATES = (States.FAILED, States.QUARANTINED)
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Tally:
             self.done += number
         elif state == States.WORKING:
             self.working += number
-        elif state in GIVEN_UP:
+        elif state in FAILED_STATES:
             self.failed[failure, detail] += number
 
 
@@ -45,15 +45,15 @@ def conversations(study: Study) -> dict[tuple[str, str], Tally]:
     condition_of = {job.pk: job.plan["condition"] for job in jobs_of(study, SIMULATING) if is_whole(job)}
     items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW))
     kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults")).order_by()
-    found: dict[tuple[str, str], Tally] = {}
+    tallies: dict[tuple[str, str], Tally] = {}
     for job, role, arm, state, failure, detail, faults, number in kinds.values_list(
         "job", "role", "arm", "state", "failure", "detail", "faults"
     ).annotate(number=Count("pk")):
-        tally = found.setdefault((arm, condition_of[job]), Tally())
+        tally = tallies.setdefault((arm, condition_of[job]), Tally())
         tally.faults += int(faults or 0) * number
         if role == SIMULATING:
             tally.add(state, failure, detail, number)
-    return found
+    return tallies
 
 
 def is_whole(job: Job) -> bool:
@@ -64,11 +64,11 @@ def judgements(study: Study) -> dict[str, Tally]:
     """Return the judgements by judge and strategy, as their jobs are called."""
     title_of = {job.pk: job.title for job in jobs_of(study, JUDGING)}
     rows = JobItem.objects.filter(job__in=title_of, role=JUDGING).order_by()
-    found: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     states = rows.values_list("job", "state", "failure", "detail").annotate(number=Count("pk"))
     for job, state, failure, detail, number in states:
-        found.setdefault(title_of[job], Tally()).add(state, failure, detail, number)
-    return dict(sorted(found.items()))
+        tallies.setdefault(title_of[job], Tally()).add(state, failure, detail, number)
+    return dict(sorted(tallies.items()))
 
 
 def jobs_of(study: Study, *kinds: str) -> QuerySet[Job]:

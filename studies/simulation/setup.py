@@ -47,9 +47,9 @@ class Setup:
 
     def name(self) -> str:
         """Return the name that tells an ablation from the whole; empty for the whole."""
-        told = [f"without {behaviour}" for behaviour in self.without]
-        told += ["one agent"] if self.one_agent else []
-        return ", ".join(told + (["simple profile"] if self.simple_profile else []))
+        changes = [f"without {behaviour}" for behaviour in self.without]
+        changes += ["one agent"] if self.one_agent else []
+        return ", ".join(changes + (["simple profile"] if self.simple_profile else []))
 
     def condition_of(self, profile: Profile) -> Condition:
         """Return the condition.
@@ -76,11 +76,13 @@ class Setup:
     def rating_model(self) -> RatingModel:
         """Return the model that rates, and how the ledger calls what it is asked for."""
         if self.evaluator is None:
-            asked = replace(self.model(), temperature=EVALUATOR_TEMPERATURE)
-            return RatingModel(_with_script(asked), self.seeker.provider, Call.Purpose.JUDGE, "seeker")
-        chosen = self.evaluator.temperature
-        asked = copy_settings(self.evaluator, temperature=EVALUATOR_TEMPERATURE if chosen is None else chosen)
-        return RatingModel(_with_script(asked), self.evaluator.provider, Call.Purpose.EVALUATOR, "evaluator")
+            settings = replace(self.model(), temperature=EVALUATOR_TEMPERATURE)
+            return RatingModel(_with_script(settings), self.seeker.provider, Call.Purpose.JUDGE, "seeker")
+        temperature = self.evaluator.temperature
+        settings = copy_settings(
+            self.evaluator, temperature=EVALUATOR_TEMPERATURE if temperature is None else temperature
+        )
+        return RatingModel(_with_script(settings), self.evaluator.provider, Call.Purpose.EVALUATOR, "evaluator")
 
     def models(self) -> dict[str, ModelSettings]:
         """Return the settings of the models that are asked besides the arms, by the names that a refusal gives them."""
@@ -119,8 +121,8 @@ class Setup:
         )
 
 
-def _with_script(asked: ModelSettings) -> ModelSettings:
-    return replace(asked, model=EVALUATOR_SCRIPT) if asked.kind == "scripted" else asked
+def _with_script(settings: ModelSettings) -> ModelSettings:
+    return replace(settings, model=EVALUATOR_SCRIPT) if settings.kind == "scripted" else settings
 
 
 def _plan_of(model: ArmSpec) -> dict[str, Any]:

@@ -47,7 +47,7 @@ HEADER = tuple(column.name for column in COLUMNS)
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: what `COLUMNS` says. `labels`: by the code of the language."""
+    """One row of the codebook, with the values of `COLUMNS`. `labels`: by the code of the language."""
 
     file: str
     column: str

@@ -204,8 +204,8 @@ def reader_of(source: Any, paths: dict[Any, int], beside: dict[Any, Any]) -> Cal
     place, change = paths[source.path], source.change
     if source.beside is None:
         return lambda row: change(row[place])
-    found = beside[source.beside]
-    return lambda row: change(row[place], found)
+    lookup = beside[source.beside]
+    return lambda row: change(row[place], lookup)
 
 
 def text(name: str, meaning: str, source: Source = "", values: Sequence[str] = ()) -> Column:

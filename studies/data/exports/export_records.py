@@ -50,9 +50,9 @@ def create_records(study: Study, places: Sequence[Path], *, include_tests: bool)
 def confirm_records(study: Study, places: Sequence[Path]) -> bool:
     """Return whether everything that was written still has its record, and then write the export into the audit log."""
     records = ExportRecord.objects.select_for_update().filter(study=study)
-    known = set(records.filter(path__in=map(str, places)).values_list("path", flat=True))
+    record_paths = set(records.filter(path__in=map(str, places)).values_list("path", flat=True))
     written = [place for place in places if place.exists()]
-    if not known.issuperset(map(str, written)):
+    if not record_paths.issuperset(map(str, written)):
         return False
     forget_unwritten(study, places)
     if written:

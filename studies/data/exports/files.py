@@ -306,7 +306,7 @@ def is_demonstration(study: Study, only: Filter, protocols: list[Protocol]) -> b
     is_empty = not (runs.exists() or responses.exists())
     met = set(runs.exclude(conversation__seeker_kind=SeekerKind.IMPORTED).values_list("protocol", "arm").distinct())
     judged = responses.filter(rater__kind=RaterKind.JUDGE).values_list("rater__code", flat=True).distinct()
-    asked = {code.partition(VARIANT)[0] for code in judged}
+    judge_keys = {code.partition(VARIANT)[0] for code in judged}
     arms = [
         arm.is_demonstration()
         for protocol in protocols
@@ -317,7 +317,7 @@ def is_demonstration(study: Study, only: Filter, protocols: list[Protocol]) -> b
         judge.is_demonstration()
         for protocol in protocols
         for judge in protocol.judges.all()
-        if is_empty or judge.key in asked
+        if is_empty or judge.key in judge_keys
     ]
     people = list(only.participations(study).values_list("is_test", flat=True).distinct())
     return any(kind and all(kind) for kind in (arms, judges, people))

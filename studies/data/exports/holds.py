@@ -24,23 +24,23 @@ NONE = Holds()
 
 def get_holds(study: Study, only: Filter) -> dict[int, Holds]:
     """Return the holds of each run that has any, by run."""
-    found: dict[int, Holds] = {}
+    holds: dict[int, Holds] = {}
     events = RiskEvent.objects.filter(HELD, source=RiskEvent.Source.MESSAGE, conversation__run__in=only.runs(study))
     names = ("created_at", "released_at", "continued_at", "conversation__ended_at")
     for run, held, released, continued, ended in events.values_list("conversation__run", *names):
-        before = found.get(run, NONE)
+        before = holds.get(run, NONE)
         released = continued or released  # an event may be released for review after the person had continued
         if released and (ended is None or released < ended):
             seconds = (before.seconds or 0) + (released - held).total_seconds()
-            found[run] = Holds(before.number + 1, before.lifted + 1, seconds)
+            holds[run] = Holds(before.number + 1, before.lifted + 1, seconds)
         else:
-            found[run] = before._replace(number=before.number + 1)
-    return found
+            holds[run] = before._replace(number=before.number + 1)
+    return holds
 
 
 def of_holds(part: str) -> Then:
     """Return the source of one number of a run's holds."""
-    return Then("pk", lambda run, found: getattr(found.get(run, NONE), part), get_holds)
+    return Then("pk", lambda run, holds: getattr(holds.get(run, NONE), part), get_holds)
 
 
 COLUMNS = (

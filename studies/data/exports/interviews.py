@@ -82,8 +82,8 @@ NOTES = (
 
 
 def notes(study: Study, only: Filter) -> QuerySet[InterviewNote]:
-    found = InterviewNote.objects.filter(interview__participation__in=only.participations(study))
-    return found.order_by("interview__participation", "pk")
+    rows = InterviewNote.objects.filter(interview__participation__in=only.participations(study))
+    return rows.order_by("interview__participation", "pk")
 
 
 # passages.csv
@@ -101,8 +101,8 @@ PASSAGES = (
 
 
 def passages(study: Study, only: Filter) -> QuerySet[Passage]:
-    found = Passage.objects.filter(interview__participation__in=only.participations(study))
-    return found.order_by("interview__participation", "pk")
+    rows = Passage.objects.filter(interview__participation__in=only.participations(study))
+    return rows.order_by("interview__participation", "pk")
 
 
 # candidate_dimensions.csv
@@ -117,8 +117,8 @@ CANDIDATES = (
 
 
 def candidates(study: Study, only: Filter) -> QuerySet[CandidateDimension]:
-    found = CandidateDimension.objects.filter(participation__in=only.participations(study))
-    return found.order_by("participation", "pk")
+    rows = CandidateDimension.objects.filter(participation__in=only.participations(study))
+    return rows.order_by("participation", "pk")
 
 
 TABLES = (

@@ -42,8 +42,8 @@ Sample = dict[str, Any]
 
 def get_judged_responses(study: Study, only: Filter) -> QuerySet[Response]:
     """Return the answers of judges, each of one judge to one questionnaire about one conversation."""
-    found = only.responses(study).filter(rater__kind=RaterKind.JUDGE, run__in=only.runs(study), is_rating=True)
-    rows = found.select_related("rater", "run__conversation").annotate(turn_rated=get_rated_turn())
+    responses = only.responses(study).filter(rater__kind=RaterKind.JUDGE, run__in=only.runs(study), is_rating=True)
+    rows = responses.select_related("rater", "run__conversation").annotate(turn_rated=get_rated_turn())
     return rows.order_by("run", "pk")
 
 
@@ -61,7 +61,7 @@ class ResponseFacts:
     """The facts that are known of some responses.
 
     `study`: its key; `names`: id and person of each run, as in every exported file; `people`: their mean scores, by
-    place, item and kind of rater; `asked`: the answered calls behind a response, in their order.
+    place, item and kind of rater; `calls`: the answered calls behind a response, in their order.
     """
 
     study: str
@@ -69,13 +69,13 @@ class ResponseFacts:
     turns: Mapping[int, Sequence[JudgedTurn]]
     people: Mapping[Place, Mapping[str, Mapping[str, float]]]
     answers: Mapping[int, Sequence[Answer]]
-    asked: Mapping[int, Sequence[Call]]
+    calls: Mapping[int, Sequence[Call]]
 
     @classmethod
     def of(cls, study: Study, only: Filter, responses: Sequence[Response]) -> "ResponseFacts":
         runs = [response.run for response in responses]
         rows = only.runs(study).filter(pk__in=[run.pk for run in runs])
-        names = {pk: told for pk, *told in rows.values_list("pk", conversation_of(), participant_of())}
+        names = {pk: codes for pk, *codes in rows.values_list("pk", conversation_of(), participant_of())}
         answers: dict[int, list[Answer]] = defaultdict(list)
         for answer in Answer.objects.filter(response__in=responses).order_by("pk"):
             answers[answer.response_id].append(answer)
@@ -90,11 +90,11 @@ class ResponseFacts:
 
 
 def get_people_scores(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Place, Any]:
-    given = only.answers(study).filter(
+    answers = only.answers(study).filter(
         ~answers_to_instructed_items(), response__run__in=runs, response__is_rating=True, value__isnull=False
     )
     scores: dict[Place, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for *place, item, kind, value in given.exclude(response__rater__kind__in=NO_PEOPLE).values_list(
+    for *place, item, kind, value in answers.exclude(response__rater__kind__in=NO_PEOPLE).values_list(
         "response__run", "response__instrument", "response__moment", "response__turn", "item", "response__rater__kind",
         "value",
     ):  # fmt: skip
@@ -111,23 +111,23 @@ def get_calls_behind(responses: Sequence[Response]) -> Mapping[int, Sequence[Cal
     There are none where it was imported, or where the answer was in the ledger already, as for the second of two
     conversations that are word for word the same.
     """
-    wanted = {
+    pks = {
         (get_subject(one.run_id, one.instrument, one.moment, one.turn), one.rater_id, one.replicate): one.pk
         for one in responses
     }
-    items = JobItem.objects.filter(role=KIND, subject__in={subject for subject, *_ in wanted}, state="done")
-    found: dict[int, list[Call]] = defaultdict(list)
+    items = JobItem.objects.filter(role=KIND, subject__in={subject for subject, *_ in pks}, state="done")
+    calls: dict[int, list[Call]] = defaultdict(list)
     for call in Call.objects.filter(item__in=items, status__in=ANSWERED).select_related("item").order_by("pk"):
         rater, _, _ = call.item.configuration.partition("-")
         place = (call.item.subject, int(rater), call.item.replicate)
-        if place in wanted:
-            found[wanted[place]].append(call)
-    return found
+        if place in pks:
+            calls[pks[place]].append(call)
+    return calls
 
 
 def build_sample(response: Response, around: ResponseFacts) -> Sample:
-    calls, answers = around.asked.get(response.pk, ()), around.answers.get(response.pk, ())
-    asked = questions(calls)
+    calls, answers = around.calls.get(response.pk, ()), around.answers.get(response.pk, ())
+    questions = get_questions(calls)
     place = (response.run_id, response.instrument, response.moment, response.turn)
     judge, _, _ = response.rater.code.partition(SIGN)
     conversation, _ = around.names[response.run_id]
@@ -135,10 +135,10 @@ def build_sample(response: Response, around: ResponseFacts) -> Sample:
     return {
         "id": "/".join(map(str, parts)),
         "epoch": response.replicate,
-        "input": messages_of(asked[0].first) if asked else [],
+        "input": messages_of(questions[0].first) if questions else [],
         "target": json.dumps(people) if (people := around.people.get(place)) else "",
-        "output": build_output(asked) if asked else {},
-        "scores": build_scores(answers, asked),
+        "output": build_output(questions) if questions else {},
+        "scores": build_scores(answers, questions),
         "metadata": {
             **describe_response(response, around),
             "judge": judge,
@@ -148,7 +148,7 @@ def build_sample(response: Response, around: ResponseFacts) -> Sample:
             "replicate": response.replicate,
             "missing": {answer.item: answer.missing_reason for answer in answers if answer.value is None},
             **sum_usage(calls),
-            "as_shown": is_as_shown(response, around, asked[0].first) if asked else None,
+            "as_shown": is_as_shown(response, around, questions[0].first) if questions else None,
         },
     }
 
@@ -162,25 +162,25 @@ class AskedQuestion:
     last: Call
 
 
-def questions(calls: Iterable[Call]) -> list[AskedQuestion]:
+def get_questions(calls: Iterable[Call]) -> list[AskedQuestion]:
     """Return the questions that calls asked: one, or one for each item if they were asked apart.
 
     Repairs have the form of their question.
     """
-    found: dict[tuple[str, ...], AskedQuestion] = {}
+    questions: dict[tuple[str, ...], AskedQuestion] = {}
     for call in calls:
         items = items_of_form(message["text"] for message in call.request)
-        found[items] = AskedQuestion(items, found[items].first if items in found else call, call)
-    return list(found.values())
+        questions[items] = AskedQuestion(items, questions[items].first if items in questions else call, call)
+    return list(questions.values())
 
 
 def messages_of(call: Call) -> list[dict[str, str]]:
     return [{"role": message["role"], "content": message["text"]} for message in call.request]
 
 
-def build_output(asked: Sequence[AskedQuestion]) -> dict[str, Any]:
+def build_output(questions: Sequence[AskedQuestion]) -> dict[str, Any]:
     """Return inspect_ai's output. `completion` is the first choice; there is a choice for each question."""
-    calls = [one.last for one in asked]
+    calls = [one.last for one in questions]
     usage = {name: add_up(getattr(call, field) for call in calls) for name, field in USAGE.items()}
     milliseconds = add_up(call.total_ms for call in calls)
     return {
@@ -193,17 +193,17 @@ def build_output(asked: Sequence[AskedQuestion]) -> dict[str, Any]:
 
 
 def choice(call: Call) -> dict[str, Any]:
-    said = {"role": ROLE_OF_ANSWER, "content": call.response}
-    return {"message": said, "stop_reason": "max_tokens" if call.status == "truncated" else "stop"}
+    message = {"role": ROLE_OF_ANSWER, "content": call.response}
+    return {"message": message, "stop_reason": "max_tokens" if call.status == "truncated" else "stop"}
 
 
-def build_scores(answers: Iterable[Answer], asked: Sequence[AskedQuestion]) -> dict[str, Any]:
+def build_scores(answers: Iterable[Answer], questions: Sequence[AskedQuestion]) -> dict[str, Any]:
     """Return, for each item that has one, the score and what the judge said of it."""
-    said = {item: find_explanation(one.last.response) for one in asked for item in one.items}
+    explanations = {item: find_explanation(one.last.response) for one in questions for item in one.items}
     return {
         answer.item: {
             "value": answer.value,
-            "explanation": said.get(answer.item, ""),
+            "explanation": explanations.get(answer.item, ""),
         }
         for answer in answers
         if answer.value is not None
@@ -232,7 +232,7 @@ def describe_response(response: Response, around: ResponseFacts) -> dict[str, An
 
 
 def sum_usage(calls: Sequence[Call]) -> dict[str, Any]:
-    """Return what all calls behind the answer took, with repairs and repeated ones."""
+    """Return the model, tokens, time and cost of all calls behind the answer, with repairs and repeated ones."""
     first = calls[0] if calls else Call()
     return {
         "model": first.model,
@@ -250,18 +250,18 @@ def sum_usage(calls: Sequence[Call]) -> dict[str, Any]:
 
 def add_up(values: Iterable[Any]) -> Any:
     """Return the sum; None if one value is not known, or there is none."""
-    known = list(values)
-    return sum(known) if known and None not in known else None
+    numbers = list(values)
+    return sum(numbers) if numbers and None not in numbers else None
 
 
 def as_number(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)
 
 
-def is_as_shown(response: Response, around: ResponseFacts, asked: Call) -> bool:
+def is_as_shown(response: Response, around: ResponseFacts, call: Call) -> bool:
     """Return whether the judge was shown these turns word for word as they were on people's screens, but for line
     breaks.
     """
     first, last = response.first_turn or 0, response.last_turn or 0
     turns = [turn for turn in around.turns[response.run.conversation_id] if first <= turn.number <= last]
-    return "\n".join(transcript(turns)) in asked.request[-1]["text"]
+    return "\n".join(transcript(turns)) in call.request[-1]["text"]

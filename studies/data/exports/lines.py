@@ -51,10 +51,10 @@ def first_row(path: Path) -> Row | None:
     with path.open(encoding="utf-8", errors="replace") as file:
         first = file.readline()
     try:
-        found = json.loads(first)
+        row = json.loads(first)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return row if isinstance(row, dict) else None
 
 
 def format_line(row: Row) -> str:

@@ -24,6 +24,6 @@ def mask_rows(rows: Rows, places: list[int], mark: int) -> Rows:
         masked = list(row)
         masked[mark] = False
         for place in places:
-            masked[place], found = redact_message(row[place] or "")
-            masked[mark] = masked[mark] or bool(found)
+            masked[place], matches = redact_message(row[place] or "")
+            masked[mark] = masked[mark] or bool(matches)
         yield tuple(masked)

@@ -58,6 +58,6 @@ def messages_of(call: Call) -> list[Message]:
 
 def settings_of(call: Call) -> ModelSettings:
     """Return the settings that a call was asked with, without what the ledger notes beside them."""
-    told = {name: value for name, value in call.parameters.items() if name != MARK}
-    parameters = {name: told.pop(name, None) for name in PARAMETERS}
-    return ModelSettings(call.kind, call.model, **parameters, extra=told)
+    values = {name: value for name, value in call.parameters.items() if name != MARK}
+    parameters = {name: values.pop(name, None) for name in PARAMETERS}
+    return ModelSettings(call.kind, call.model, **parameters, extra=values)

@@ -39,7 +39,7 @@ def remove_exports(since: Participation | Study, identifiers: Collection[str]) -
     removed: `analyse` keeps no record of where it writes.
     """
     files = RemovedFiles()
-    wanted = [identifier.encode() for identifier in identifiers]
+    codes = [identifier.encode() for identifier in identifiers]
     study = since if isinstance(since, Study) else since.study
     of_study = Task.objects.filter(study=study).exclude(folder="")
     for task in of_study.filter(Q(ended_at=None) | Q(ended_at__gte=since.created_at)):
@@ -49,8 +49,8 @@ def remove_exports(since: Participation | Study, identifiers: Collection[str]) -
         task.folder = ""
         task.save(update_fields=["folder"])
     for record in list(find_records(study, since)):
-        remove_recorded(record, wanted, files)
-    for path in find_files(wanted):
+        remove_recorded(record, codes, files)
+    for path in find_files(codes):
         folder = folder_of_results(path)
         if folder is None:
             files.remaining.append(name_of(path))
@@ -60,7 +60,7 @@ def remove_exports(since: Participation | Study, identifiers: Collection[str]) -
 
 
 @transaction.atomic
-def remove_recorded(record: ExportRecord, wanted: Collection[bytes], files: RemovedFiles) -> None:
+def remove_recorded(record: ExportRecord, codes: Collection[bytes], files: RemovedFiles) -> None:
     """Remove what a record names, and the record. An export that is being written finds it gone, and removes itself."""
     list(ExportRecord.objects.select_for_update().filter(pk=record.pk).values_list("pk"))
     path = Path(record.path)
@@ -68,8 +68,8 @@ def remove_recorded(record: ExportRecord, wanted: Collection[bytes], files: Remo
     nearby = list(find_results(path))
     if remove_export(path):
         files.removed.append(name_of(path))
-    left = [folder for folder in nearby if has_name(folder, wanted)]
-    if not any(folder.is_relative_to(path) for folder in left) and has_name(path, wanted):
+    left = [folder for folder in nearby if has_name(folder, codes)]
+    if not any(folder.is_relative_to(path) for folder in left) and has_name(path, codes):
         left.append(path)
     files.remaining += [name_of(folder) for folder in left if name_of(folder) not in files.remaining]
     record.delete()
@@ -100,18 +100,18 @@ def find_results(export: Path) -> Iterator[Path]:
             yield from sorted(path.parent for path in folder.glob(f"*/{RESULTS}"))
 
 
-def has_name(folder: Path, wanted: Collection[bytes]) -> bool:
+def has_name(folder: Path, codes: Collection[bytes]) -> bool:
     """Return whether the name is there; true if the file cannot be read."""
     try:
-        return any(path.is_file() and contains_word(path, wanted) for path in sorted(folder.rglob("*")))
+        return any(path.is_file() and contains_word(path, codes) for path in sorted(folder.rglob("*")))
     except OSError:
         return True
 
 
-def find_files(wanted: Collection[bytes]) -> Iterator[Path]:
+def find_files(codes: Collection[bytes]) -> Iterator[Path]:
     """Return all files below var/ with one of these codes in them, except the database's own."""
     for path in sorted(settings.VAR.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not is_of_database(path) and contains_word(path, wanted):
+        if path.is_file() and not path.is_symlink() and not is_of_database(path) and contains_word(path, codes):
             yield path
 
 

@@ -48,8 +48,8 @@ def reviews(study: Study, only: Filter) -> QuerySet[Review]:
 
     Real reviewers work on real conversations alone, and artificial ones on test data.
     """
-    found = Review.objects.filter(plan__study=study).order_by("plan", "pk")
-    return found if only.include_tests else found.filter(reviewer__is_test=False)
+    rows = Review.objects.filter(plan__study=study).order_by("plan", "pk")
+    return rows if only.include_tests else rows.filter(reviewer__is_test=False)
 
 
 # adjudications.csv
@@ -74,27 +74,27 @@ def adjudications(study: Study, only: Filter) -> QuerySet[Adjudication]:
 
 class RatedItem(NamedTuple):
     review: Review
-    score: CalibratedItem
+    item: CalibratedItem
 
 
 CALIBRATION = (
     text("reviewer", REVIEWER, "review.reviewer.code"),
     text("vignette", VIGNETTE, "review.vignette"),
-    text("item", "the item's key in the scale of the vignettes", "score.item"),
-    number("score", "what the reviewer gave", "score.given", "points"),
-    number("known", "what is known of it", "score.known", "points"),
+    text("item", "the item's key in the scale of the vignettes", "item.item"),
+    number("score", "what the reviewer gave", "item.score", "points"),
+    number("known", "what is known of it", "item.reference", "points"),
 )
 
 
 def rated_vignettes(study: Study, only: Filter) -> QuerySet[Review]:
-    found = reviews(study, only).exclude(Q(vignette="") | Q(scores={}))
-    return found.select_related("reviewer").order_by("pk")
+    rows = reviews(study, only).exclude(Q(vignette="") | Q(scores={}))
+    return rows.select_related("reviewer").order_by("pk")
 
 
 def calibration(study: Study, only: Filter) -> Rows:
     rated = rated_vignettes(study, only)
     return rows_of_things(
-        CALIBRATION, (RatedItem(review, score) for review in rated for score in get_calibration(review))
+        CALIBRATION, (RatedItem(review, item) for review in rated for item in get_calibration(review))
     )
 
 

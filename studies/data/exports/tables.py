@@ -148,7 +148,7 @@ def participants(study: Study, only: Filter) -> Rows:
 
 
 def feeling(moment: str, item: str) -> Subquery:
-    """Return what the seeker said of their feelings before or after this run."""
+    """Return the query for the seeker's own rating of a feeling before or after this run."""
     answers = Answer.objects.filter(
         response__run=OuterRef("pk"),
         response__rater__participation=OuterRef("participation"),
@@ -336,8 +336,8 @@ def value_if_unanswered(field: str, otherwise: Any) -> Case:
     return Case(When(~Q(state=TurnState.ANSWERED), then=F(field)), default=Value(otherwise))
 
 
-ASKED = Then("attempts", lambda attempts: attempts or None)  # no one asked a model for an imported reply
-ASKED_IN_VAIN = Then(value_if_unanswered("attempts", None), lambda attempts: attempts or None)
+ATTEMPTS = Then("attempts", lambda attempts: attempts or None)  # no one asked a model for an imported reply
+ATTEMPTS_IN_VAIN = Then(value_if_unanswered("attempts", None), lambda attempts: attempts or None)
 
 
 TURNS = (
@@ -358,7 +358,7 @@ TURNS = (
     integer(
         "attempts",
         "requests made for the reply; beside the seeker's message where none came",
-        Twofold(ASKED_IN_VAIN, ASKED),
+        Twofold(ATTEMPTS_IN_VAIN, ATTEMPTS),
         "requests",
     ),
     truth(
@@ -418,17 +418,17 @@ def turns_of(study: Study, only: Filter) -> QuerySet[Turn]:
 
 def turns(study: Study, only: Filter) -> Rows:
     """Yield the seeker's message of each turn and, where there is one, the reply."""
-    found = turns_of(study, only).order_by("conversation__run__pk", "number")
+    rows = turns_of(study, only).order_by("conversation__run__pk", "number")
     is_answered = Column("", "", Twofold("state", None))
-    for (*message, state), (*reply, _) in twofold_rows_of((*TURNS, is_answered), found, study, only):
+    for (*message, state), (*reply, _) in twofold_rows_of((*TURNS, is_answered), rows, study, only):
         yield tuple(message)
         if state == TurnState.ANSWERED:
             yield tuple(reply)
 
 
 def count_messages(study: Study, only: Filter) -> int:
-    found = turns_of(study, only)
-    return found.count() + found.filter(state=TurnState.ANSWERED).count()
+    rows = turns_of(study, only)
+    return rows.count() + rows.filter(state=TurnState.ANSWERED).count()
 
 
 # states.csv
@@ -446,8 +446,8 @@ STATES = (
 
 
 def states(study: Study, only: Filter) -> QuerySet[InnerState]:
-    found = InnerState.objects.filter(conversation__run__in=only.runs(study))
-    return found.order_by("conversation__run__pk", "turn", "source")
+    rows = InnerState.objects.filter(conversation__run__in=only.runs(study))
+    return rows.order_by("conversation__run__pk", "turn", "source")
 
 
 # ratings.csv and answers.csv part the answers between them.
@@ -645,8 +645,8 @@ def scaled_instruments() -> dict[str, Questionnaire]:
 def people_on_scales(study: Study, only: Filter) -> QuerySet[Response]:
     """Return what people answered here. Imports have no version, and may use an instrument's name otherwise."""
     answered = Exists(Answer.objects.filter(response=OuterRef("pk")))
-    asked = only.responses(study).filter(answered, instrument__in=scaled_instruments(), replicate=1)
-    return asked.exclude(version="").exclude(rater__kind__in=NO_PEOPLE)
+    responses = only.responses(study).filter(answered, instrument__in=scaled_instruments(), replicate=1)
+    return responses.exclude(version="").exclude(rater__kind__in=NO_PEOPLE)
 
 
 def scales(study: Study, only: Filter) -> Rows:
@@ -655,8 +655,8 @@ def scales(study: Study, only: Filter) -> Rows:
 
 def score_scales(study: Study, only: Filter) -> Iterator[ScoredScale]:
     questionnaires = scaled_instruments()
-    found = Answer.objects.filter(response__in=people_on_scales(study, only)).order_by("response", "pk")
-    given = found.values_list(
+    answers = Answer.objects.filter(response__in=people_on_scales(study, only)).order_by("response", "pk")
+    rows = answers.values_list(
         "response",
         "response__rater__code",
         conversation_of("response__run__"),
@@ -666,7 +666,7 @@ def score_scales(study: Study, only: Filter) -> Iterator[ScoredScale]:
         "item",
         "value",
     )
-    for (_response, *about), items in groupby(given.iterator(), _without_item):
+    for (_response, *about), items in groupby(rows.iterator(), _without_item):
         instrument = questionnaires[about[2]]
         for result in score(instrument, {item: value for *_of, item, value in items}):
             yield ScoredScale(*about, result)
@@ -678,8 +678,8 @@ def _without_item(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def count_scales(study: Study, only: Filter) -> int:
     scales_in = {id: len(score(questionnaire, {})) for id, questionnaire in scaled_instruments().items()}
-    asked = people_on_scales(study, only).order_by().values_list("instrument").annotate(Count("pk"))
-    return sum(scales_in[instrument] * count for instrument, count in asked)
+    counts = people_on_scales(study, only).order_by().values_list("instrument").annotate(Count("pk"))
+    return sum(scales_in[instrument] * count for instrument, count in counts)
 
 
 # calls.csv

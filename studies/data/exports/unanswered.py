@@ -29,10 +29,10 @@ def build_unanswered_rows(study: Study, only: Filter) -> Iterator[dict[str, Any]
     if not items:
         return
     raters = {str(rater.pk): rater for rater in study.raters.filter(kind=RaterKind.JUDGE)}
-    given = get_answered_places(study)
+    places = get_answered_places(study)
     for place, item in get_places(items, raters):
-        if place not in given:
-            given.add(place)  # asked in two ways, it is missing once
+        if place not in places:
+            places.add(place)  # asked in two ways, it is missing once
             yield from build_rows(item, raters[parse_rater(item["configuration"])])
 
 
@@ -65,10 +65,10 @@ def parse_rater(configuration: str) -> str:
 
 def get_places(items: list[dict[str, Any]], raters: dict[str, Rater]) -> Iterator[tuple[Place, dict[str, Any]]]:
     for item in items:
-        rater, asked = parse_rater(item["configuration"]), item["payload"]
+        rater, payload = parse_rater(item["configuration"]), item["payload"]
         if rater in raters:
-            instrument = load(asked["instrument"]).id
-            yield (int(rater), asked["run"], instrument, asked["moment"], asked["turn"], item["replicate"]), item
+            instrument = load(payload["instrument"]).id
+            yield (int(rater), payload["run"], instrument, payload["moment"], payload["turn"], item["replicate"]), item
 
 
 def get_answered_places(study: Study) -> set[Place]:
@@ -77,8 +77,8 @@ def get_answered_places(study: Study) -> set[Place]:
 
 
 def build_rows(item: dict[str, Any], rater: Rater) -> Iterator[dict[str, Any]]:
-    asked = item["payload"]
-    questionnaire = load(asked["instrument"])
+    payload = item["payload"]
+    questionnaire = load(payload["instrument"])
     for one in judged_items(questionnaire, "en"):
         yield {
             "conversation": item["code"],
@@ -91,8 +91,8 @@ def build_rows(item: dict[str, Any], rater: Rater) -> Iterator[dict[str, Any]]:
             "replicate": item["replicate"],
             "instrument": questionnaire.id,
             "item": one.key,
-            "moment": asked["moment"],
-            "turn": asked["turn"] or item["last_turn"],
+            "moment": payload["moment"],
+            "turn": payload["turn"] or item["last_turn"],
             "missing_reason": item["failure"],
             "rated_at": item["done_at"],
             "role": ROLES[item["judged_as"] or SEEKER.name].code,

@@ -86,7 +86,7 @@ class Facts:
     new: dict[Any, Any] = field(default_factory=dict)
 
     def agree(self, key: Any, value: Any) -> bool:
-        """Keep what is new; False where something else is known already."""
+        """Keep a new fact. Return False where another value is known for its key."""
         return bool((self.there[key] if key in self.there else self.new.setdefault(key, value)) == value)
 
 
@@ -111,7 +111,7 @@ def import_pairs(study: Study, path: Path, *, on_done: Callable[[int], None] = l
 
 
 class _Table:
-    """Plans by name, pairs by code, who saw which side first, and what they said: each is told in many rows."""
+    """Plans by name, pairs by code, who saw which side first, and the verdicts. Many rows repeat each of them."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -119,14 +119,14 @@ class _Table:
         self.runs = dict(held.values_list(conversation_of(), "pk"))
         self.plans = Facts(dict(study.pair_plans.values_list("name", "instrument")))
         self.pairs = Facts(pairs_of(study))
-        self.comparisons = Facts(comparisons_of(study, done=True))
+        self.comparisons = Facts(comparisons_of(study, is_done=True))
         self.verdicts = Facts(verdicts_of(study))
-        self.begun = set(comparisons_of(study, done=False))
+        self.begun = set(comparisons_of(study, is_done=False))
         self.roles = get_roles(study)
-        self.told: dict[ComparisonKey, JudgeDetails] = {}
+        self.judge_details: dict[ComparisonKey, JudgeDetails] = {}
 
     def take(self, row: Row) -> bool:
-        """Keep what a row says, or the fault that is in it."""
+        """Keep the facts of a row, or its fault."""
         pair, sides, instrument = row.require("pair"), self.sides(row), row.text("instrument")
         kind, first = (
             row.choice("rater_kind", RaterKind.values),
@@ -158,7 +158,7 @@ class _Table:
         role = role_of(row) or self.roles.get(key, "")
         if role and self.roles.setdefault(key, role) != role:
             row.fault("role", f"the judge {key!r} is {self.roles[key]!r} elsewhere: give each role its own rater")
-        self.told.setdefault(by, JudgeDetails(role, row.text("prompt")))
+        self.judge_details.setdefault(by, JudgeDetails(role, row.text("prompt")))
 
     def sides(self, row: Row) -> Sides:
         runs = [row.run(f"conversation_{side}", self.runs) for side in "ab"]
@@ -174,8 +174,8 @@ class _Table:
         self.store_comparisons()
         comparisons = ids_of_comparisons(self.study)
         verdicts = [
-            Verdict(comparison_id=comparisons[by], question=question, verdict=said.verdict, reason=said.reason)
-            for (by, question), said in self.verdicts.new.items()
+            Verdict(comparison_id=comparisons[by], question=question, verdict=answer.verdict, reason=answer.reason)
+            for (by, question), answer in self.verdicts.new.items()
         ]
         for start in range(0, len(verdicts), AT_ONCE):
             Verdict.objects.bulk_create(verdicts[start : start + AT_ONCE])
@@ -211,8 +211,8 @@ class _Table:
                 pair_id=pairs[by.pair],
                 rater_id=raters[by.kind, by.rater, by.order],
                 shown_first=first,
-                role=self.told[by].role,
-                prompt=self.told[by].prompt,
+                role=self.judge_details[by].role,
+                prompt=self.judge_details[by].prompt,
                 given_at=now,
                 done_at=now,
             )
@@ -228,8 +228,8 @@ def pairs_of(study: Study) -> dict[str, Sides]:
 OF_COMPARISON = ("pair__code", "rater__kind", "rater__code", "rater__strategy")
 
 
-def comparisons_of(study: Study, *, done: bool) -> dict[ComparisonKey, str]:
-    rows = Comparison.objects.filter(pair__study=study, done_at__isnull=not done)
+def comparisons_of(study: Study, *, is_done: bool) -> dict[ComparisonKey, str]:
+    rows = Comparison.objects.filter(pair__study=study, done_at__isnull=not is_done)
     return {ComparisonKey(*by): first for *by, first in rows.values_list(*OF_COMPARISON, "shown_first")}
 
 

@@ -71,7 +71,7 @@ def import_conversations(study: Study, path: Path, *, on_done: Callable[[int], N
     conversations = read_conversations(path, language=study.current().spec().languages[0], faults=faults)
     with transaction.atomic():
         Study.objects.select_for_update().get(pk=study.pk)  # one import at a time: two would add the same ids
-        new = list(not_there_yet(study, conversations, faults))
+        new = list(get_new(study, conversations, faults))
         faults.refuse_any()
         for start in range(0, len(new), AT_ONCE):
             add(study, new[start : start + AT_ONCE])
@@ -134,11 +134,11 @@ class _Line:
     def conversation(self, language: str) -> ImportedConversation | None:
         for key in sorted(self.node.keys() - set(KEYS)):
             self.fault(key, f"unknown key; known are {', '.join(KEYS)}")
-        texts = {key: self.kept_text(key, column) for key, column in TEXTS.items()}
+        texts = {key: self.column_text(key, column) for key, column in TEXTS.items()}
         if self.node.get("id") in (None, ""):
             self.fault("id", "is missing")
         turns = tuple(self.turns())
-        found = ImportedConversation(
+        conversation = ImportedConversation(
             **texts,
             language=self.text("language", self.node.get("language"))
             or language_of(words_of(turns), otherwise=language),
@@ -148,11 +148,11 @@ class _Line:
             line=self.number,
         )
         for key, choices in CHOICES.items():
-            if getattr(found, key) not in choices:
-                self.fault(key, f"{getattr(found, key)!r} is not one of {', '.join(filter(None, choices))}")
-        return found if self.sound else None
+            if getattr(conversation, key) not in choices:
+                self.fault(key, f"{getattr(conversation, key)!r} is not one of {', '.join(filter(None, choices))}")
+        return conversation if self.sound else None
 
-    def kept_text(self, key: str, column: str) -> str:
+    def column_text(self, key: str, column: str) -> str:
         return self.text(key, self.node.get(key), ArmRun._meta.get_field(column).max_length)
 
     def text(self, key: str, value: Any, limit: int | None = None) -> str:
@@ -166,11 +166,11 @@ class _Line:
         return value
 
     def turns(self) -> Iterable[ImportedTurn]:
-        given = [key for key in ("turns", "messages") if key in self.node]
-        if len(given) != 1:
-            self.fault("turns", 'one of "turns" and "messages" is needed' + (", not both" if given else ""))
+        keys = [key for key in ("turns", "messages") if key in self.node]
+        if len(keys) != 1:
+            self.fault("turns", 'one of "turns" and "messages" is needed' + (", not both" if keys else ""))
             return ()
-        if given == ["turns"]:
+        if keys == ["turns"]:
             nodes = self.members("turns")
             return [self.turn(node, path, is_last=node is nodes[-1][1]) for path, node in nodes]
         return pair_messages(self.message(node, path) for path, node in self.members("messages"))
@@ -208,9 +208,9 @@ class _Line:
             self.fault(f"{path}.{key}", 'is missing; an empty one is ""')
         return self.text(f"{path}.{key}", node.get(key))
 
-    def refuse_unknown(self, node: Mapping[str, Any], path: str, known: Sequence[str]) -> None:
-        for key in sorted(node.keys() - set(known)):
-            self.fault(f"{path}.{key}", f"unknown key; known are {', '.join(known)}")
+    def refuse_unknown(self, node: Mapping[str, Any], path: str, keys: Sequence[str]) -> None:
+        for key in sorted(node.keys() - set(keys)):
+            self.fault(f"{path}.{key}", f"unknown key; known are {', '.join(keys)}")
 
 
 def pair_messages(messages: Iterable[tuple[str, str]]) -> list[ImportedTurn]:
@@ -233,17 +233,17 @@ def words_of(turns: Iterable[ImportedTurn]) -> Iterator[str]:
         yield from (turn.seeker, turn.supporter)
 
 
-def not_there_yet(
+def get_new(
     study: Study, conversations: Iterable[ImportedConversation], faults: Faults
 ) -> Iterator[ImportedConversation]:
-    known = already_imported(study)
+    existing = already_imported(study)
     held_here = set(study.runs.filter(external_id="").values_list("conversation__code", flat=True))
     for conversation in conversations:
         if conversation.id in held_here:
             faults.add(conversation.line, f"id: {conversation.id!r} is a conversation that was held in this study")
-        elif conversation.id not in known:
+        elif conversation.id not in existing:
             yield conversation
-        elif known[conversation.id] != conversation:
+        elif existing[conversation.id] != conversation:
             faults.add(conversation.line, f"id: {conversation.id!r} is in the study already, with other content")
 
 

@@ -10,14 +10,14 @@ class ImportRefused(Exception):
 @dataclass
 class Faults:
     file: str
-    found: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
 
     def add(self, line: int, what: str) -> None:
-        self.found.append(f"{self.file}:{line}: {what}")
+        self.lines.append(f"{self.file}:{line}: {what}")
 
     def refuse_any(self) -> None:
-        if self.found:
-            raise ImportRefused("\n".join(self.found))
+        if self.lines:
+            raise ImportRefused("\n".join(self.lines))
 
 
 def text_fault(text: str, limit: int | None) -> str:

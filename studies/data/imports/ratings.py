@@ -90,19 +90,19 @@ def import_ratings(
     runs = dict(study.runs.filter(conversation__isnull=False).values_list(conversation_of(), "pk"))
     with transaction.atomic():
         Study.objects.select_for_update().get(pk=study.pk)  # one import at a time: two would add the same ratings
-        known = ratings_of(study)
+        existing = ratings_of(study)
         new: Scores = defaultdict(dict)
-        asked: dict[ResponseKey, JudgeDetails] = {}
+        judge_details: dict[ResponseKey, JudgeDetails] = {}
         roles = get_roles(study)
         already_there = not_answered_yet = 0
-        for line, of, item, score, told in read_ratings(path, runs, faults, as_is=as_is):
+        for line, of, item, score, details in read_ratings(path, runs, faults, as_is=as_is):
             key = get_key(of.rater) if of.kind == RaterKind.JUDGE else ""
-            told = told._replace(role=told.role or roles.get(key, ""))
-            if told.role and roles.setdefault(key, told.role) != told.role:
+            details = details._replace(role=details.role or roles.get(key, ""))
+            if details.role and roles.setdefault(key, details.role) != details.role:
                 faults.add(line, f"role: the judge {key!r} is {roles[key]!r} elsewhere: give each role its own rater")
                 continue
-            asked.setdefault(of, told)
-            earlier = known.get(of, {}).get(item) or new[of].get(item)
+            judge_details.setdefault(of, details)
+            earlier = existing.get(of, {}).get(item) or new[of].get(item)
             if not score.is_given():
                 not_answered_yet += 1
             elif earlier is None:
@@ -112,7 +112,7 @@ def import_ratings(
             else:
                 faults.add(line, f"score: this rating has {format_score(earlier)} already, not {format_score(score)}")
         faults.refuse_any()
-        add(study, new, asked, on_done)
+        add(study, new, judge_details, on_done)
     scores = [score for items in new.values() for score in items.values()]
     return Outcome(len(scores), already_there, sum(score.value is None for score in scores), not_answered_yet)
 
@@ -130,14 +130,14 @@ def read_ratings(
         value, missing = score_of(row), row.text("missing_reason")
         if value is not None and missing:
             row.fault("missing_reason", "there is a score, so nothing is missing")
-        of, told = place_of(row, runs), JudgeDetails(role_of(row), row.text("prompt"))
+        of, details = place_of(row, runs), JudgeDetails(role_of(row), row.text("prompt"))
         item = row.require("item")
         if (of.instrument, item) in instructed:
             row.fault("item", f"{item!r} tells people what to answer, so it is no rating")
         elif not as_is:
             scales.check(row, of.instrument, item, value)
         if row.sound:
-            yield row.line, of, item, Score(value, missing, row.text("reason")), told
+            yield row.line, of, item, Score(value, missing, row.text("reason")), details
 
 
 def place_of(row: Row, runs: Mapping[str, int]) -> ResponseKey:
@@ -175,13 +175,13 @@ def score_of(row: Row) -> float | None:
 
 
 def ratings_of(study: Study) -> Scores:
-    known: Scores = defaultdict(dict)
+    scores: Scores = defaultdict(dict)
     rows = Answer.objects.filter(response__rater__study=study, response__run__isnull=False).values_list(
         *PLACE, "item", "value", "missing_reason", "reason"
     )
     for *place, item, value, missing, reason in rows.iterator():
-        known[ResponseKey(*place)][item] = Score(value, missing, reason)
-    return known
+        scores[ResponseKey(*place)][item] = Score(value, missing, reason)
+    return scores
 
 
 RESPONSE_PLACE = (
@@ -198,13 +198,13 @@ PLACE = tuple(f"response__{column}" for column in RESPONSE_PLACE)
 
 
 def add(
-    study: Study, scores: Scores, asked: Mapping[ResponseKey, JudgeDetails], on_done: Callable[[int], None]
+    study: Study, scores: Scores, judge_details: Mapping[ResponseKey, JudgeDetails], on_done: Callable[[int], None]
 ) -> None:
-    wanted = [of for of, items in scores.items() if items]
-    responses = responses_for(study, wanted, asked)
+    keys = [of for of, items in scores.items() if items]
+    responses = responses_for(study, keys, judge_details)
     answers = [
         Answer(response_id=responses[of], item=item, **score._asdict())
-        for of in wanted
+        for of in keys
         for item, score in scores[of].items()
     ]
     for start in range(0, len(answers), AT_ONCE):
@@ -213,14 +213,14 @@ def add(
 
 
 def responses_for(
-    study: Study, wanted: Sequence[ResponseKey], asked: Mapping[ResponseKey, JudgeDetails]
+    study: Study, keys: Sequence[ResponseKey], judge_details: Mapping[ResponseKey, JudgeDetails]
 ) -> dict[ResponseKey, int]:
     """Return the ids of the responses; those that are missing are created."""
     rows = Response.objects.filter(rater__study=study, run__isnull=False).values_list(*RESPONSE_PLACE, "pk")
-    found = {ResponseKey(*place): pk for *place, pk in rows.iterator()}
-    raters = raters_for(study, [(of.kind, of.rater, of.strategy) for of in wanted])
-    missing = [of for of in wanted if of not in found]
-    made = Response.objects.bulk_create(
+    existing = {ResponseKey(*place): pk for *place, pk in rows.iterator()}
+    raters = raters_for(study, [(of.kind, of.rater, of.strategy) for of in keys])
+    missing = [of for of in keys if of not in existing]
+    new = Response.objects.bulk_create(
         Response(
             rater_id=raters[of.kind, of.rater, of.strategy],
             run_id=of.run,
@@ -229,8 +229,8 @@ def responses_for(
             turn=of.turn,
             replicate=of.replicate,
             is_rating=True,
-            **asked[of]._asdict(),
+            **judge_details[of]._asdict(),
         )
         for of in missing
     )
-    return found | {of: response.pk for of, response in zip(missing, made, strict=True)}
+    return existing | {of: response.pk for of, response in zip(missing, new, strict=True)}

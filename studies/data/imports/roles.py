@@ -18,8 +18,8 @@ def get_roles(study: Study) -> dict[str, str]:
     compared = Comparison.objects.filter(rater__study=study, rater__kind=RaterKind.JUDGE)
     rows = [
         row
-        for found in (judged, compared)
-        for row in found.exclude(role="").order_by().values_list("rater__code", "role").distinct()
+        for answers in (judged, compared)
+        for row in answers.exclude(role="").order_by().values_list("rater__code", "role").distinct()
     ]
     return {get_key(code): role for code, role in rows}
 

@@ -24,9 +24,9 @@ class Header:
     ignored: Sequence[str]
 
     def is_right(self, header: Sequence[str], faults: Faults) -> bool:
-        known = (*self.needed, *self.optional, *self.ignored)
+        columns = (*self.needed, *self.optional, *self.ignored)
         wrong = [f"{name}: the column is missing" for name in self.needed if name not in header]
-        wrong += [f"{name}: unknown column; known are {', '.join(known)}" for name in header if name not in known]
+        wrong += [f"{name}: unknown column; known are {', '.join(columns)}" for name in header if name not in columns]
         wrong += [f"{name}: the column is there twice" for name in sorted(set(header)) if header.count(name) > 1]
         for what in wrong:
             faults.add(1, what)
@@ -114,16 +114,16 @@ def finite(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def raters_for(study: Study, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], int]:
+def raters_for(study: Study, keys: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], int]:
     """Return raters by kind, code and strategy; create those that there are not yet.
 
     A rater whose code is that of one of the study's people is that person, so that an erasure finds them.
     """
-    found = {tuple(key): pk for *key, pk in study.raters.values_list("kind", "code", "strategy", "pk")}
-    missing = sorted(set(wanted) - found.keys())
+    existing = {tuple(key): pk for *key, pk in study.raters.values_list("kind", "code", "strategy", "pk")}
+    missing = sorted(set(keys) - existing.keys())
     people = dict(Participation.objects.filter(study=study).values_list("code", "pk"))
-    made = Rater.objects.bulk_create(
+    new = Rater.objects.bulk_create(
         Rater(study=study, kind=kind, code=code, strategy=strategy, participation_id=people.get(code))
         for kind, code, strategy in missing
     )
-    return found | {key: rater.pk for key, rater in zip(missing, made, strict=True)}
+    return existing | {key: rater.pk for key, rater in zip(missing, new, strict=True)}

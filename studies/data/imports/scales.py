@@ -20,7 +20,7 @@ def rating_instruments() -> tuple[str, ...]:
 class ScaleCheck:
     """A check of a file's rows against the instruments; an unknown name is told once, where it comes first."""
 
-    told: set[tuple[str, ...]] = field(default_factory=set)
+    reports: set[tuple[str, ...]] = field(default_factory=set)
 
     def check(self, row: Row, instrument: str, item: str, score: float | None) -> None:
         """Make a fault of a name or a score that the instruments do not have."""
@@ -33,12 +33,12 @@ class ScaleCheck:
         elif score is not None and (wrong := _wrong_score(items[item], score)):
             row.fault("score", wrong)
 
-    def refuse_name(self, row: Row, column: str, name: str, known: tuple[str, ...], of: str = "") -> None:
+    def refuse_name(self, row: Row, column: str, name: str, names: tuple[str, ...], of: str = "") -> None:
         row.sound = False
-        if name and (column, of, name) not in self.told:
-            self.told.add((column, of, name))
-            where = f'no item of "{of}"' if of else f"no rating instrument; known are {', '.join(known)}"
-            row.fault(column, f'"{name}" is {where}{suggestion(name, known)} ({WAY_OUT})')
+        if name and (column, of, name) not in self.reports:
+            self.reports.add((column, of, name))
+            where = f'no item of "{of}"' if of else f"no rating instrument; known are {', '.join(names)}"
+            row.fault(column, f'"{name}" is {where}{suggestion(name, names)} ({WAY_OUT})')
 
 
 def _wrong_score(item: Item, score: float) -> str:

@@ -197,9 +197,9 @@ def keys_part() -> Iterator[str]:
 def questionnaire_part(questionnaire: Questionnaire, items: set[str]) -> Iterator[str]:
     """Yield the questionnaire's name and those of its items that occur."""
     yield f"## {in_english(questionnaire.title)} (`{questionnaire.id}`, version {questionnaire.version})"
-    wanted = [item for item in questionnaire.items if item.key in items]
+    questions = [item for item in questionnaire.items if item.key in items]
     yield from table(
-        ("item", "question", "values"), {f"`{one.key}`": (in_english(one.text), range_of(one)) for one in wanted}
+        ("item", "question", "values"), {f"`{one.key}`": (in_english(one.text), range_of(one)) for one in questions}
     )
 
 

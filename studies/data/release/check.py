@@ -54,19 +54,19 @@ def check_release(study: Study, dialogues: Path, card: Path) -> CheckedRelease:
         (f"dialogues.jsonl, line {number}", fold(text_of(record))) for number, record in enumerate(records, 1)
     ]
     people = {record["person"] for record in records}
-    found = [*too_many(records, people, allowed)]
+    leaks = [*too_many(records, people, allowed)]
     suspects: defaultdict[str, list[str]] = defaultdict(list)
     for place, text in published:
-        found += [f"{place}: a code of the study" for token in TOKEN.findall(text) if token in codes]
-        for piece in others.found_in(text):
+        leaks += [f"{place}: a code of the study" for token in TOKEN.findall(text) if token in codes]
+        for piece in others.find_in(text):
             suspects[piece].append(place)
-    said = said_by_allowed(allowed, suspects)
-    found += [
+    harmless = pieces_of_allowed(allowed, suspects)
+    leaks += [
         f"{places[0]}: a text of someone who is not in the set"
         for piece, places in suspects.items()
-        if piece not in said
+        if piece not in harmless
     ]
-    return CheckedRelease(len(records), len(people), len(codes), others.count, tuple(found))
+    return CheckedRelease(len(records), len(people), len(codes), others.count, tuple(leaks))
 
 
 def too_many(records: list[Any], people: set[str], allowed: QuerySet[ArmRun]) -> Iterator[str]:
@@ -127,13 +127,13 @@ class Pieces:
                 self.by_beginning[piece[:LEAST]].add(piece)
         self.count = sum(map(len, self.by_beginning.values()))
 
-    def found_in(self, text: str) -> set[str]:
-        found = set()
+    def find_in(self, text: str) -> set[str]:
+        pieces = set()
         for place in range(len(text) - LEAST + 1):
             for piece in self.by_beginning.get(text[place : place + LEAST], ()):
                 if text.startswith(piece, place):
-                    found.add(piece)
-        return found
+                    pieces.add(piece)
+        return pieces
 
 
 def pieces_of(text: str) -> Iterator[str]:
@@ -147,15 +147,15 @@ def pieces_of(text: str) -> Iterator[str]:
         yield from (piece for part in ENDS.split(masked) if len(piece := part.strip()) >= LEAST)
 
 
-def said_by_allowed(allowed: QuerySet[ArmRun], suspects: Iterable[str]) -> set[str]:
+def pieces_of_allowed(allowed: QuerySet[ArmRun], suspects: Iterable[str]) -> set[str]:
     """Return the pieces that someone in the set said, was told or wrote just as well."""
     waiting = set(suspects)
-    said: set[str] = set()
+    harmless: set[str] = set()
     for text in texts_of_allowed(allowed) if waiting else ():
-        found = {piece for piece in waiting if piece in text}
-        said |= found
-        waiting -= found
-    return said
+        matches = {piece for piece in waiting if piece in text}
+        harmless |= matches
+        waiting -= matches
+    return harmless
 
 
 def texts_of_allowed(allowed: QuerySet[ArmRun]) -> Iterator[str]:
@@ -163,8 +163,8 @@ def texts_of_allowed(allowed: QuerySet[ArmRun]) -> Iterator[str]:
     openings = Conversation.objects.filter(run__in=allowed).exclude(opening="").values_list("opening").distinct()
     people = allowed.order_by().values("participation")
     answers = Answer.objects.filter(response__rater__participation__in=people).exclude(text="").order_by()
-    said = turns.values_list("text", "reply").iterator()
-    for texts in chain(said, openings.iterator(), answers.values_list("text").iterator()):
+    messages = turns.values_list("text", "reply").iterator()
+    for texts in chain(messages, openings.iterator(), answers.values_list("text").iterator()):
         yield from map(fold, texts)
 
 

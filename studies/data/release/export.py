@@ -41,7 +41,7 @@ class Release:
 
 
 def count_steps(study: Study) -> int:
-    """Return how often `on_step` will be called: for each person, and for the second look."""
+    """Return the number of calls of `on_step`: one for each person, and one for the check."""
     return len(people_of(study)) + 1
 
 

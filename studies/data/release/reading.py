@@ -46,11 +46,11 @@ def read_people(study: Study, counts: Counts, on_person: Callable[[], None]) -> 
     """Yield those with something to publish, in an order that tells nothing; `counts` counts all others."""
     count_nobodys(study, counts)
     in_danger = people_in_danger(study)
-    for person in in_random_order(study):
-        found = person_of(person, counts, is_in_danger=person.code in in_danger)
-        if found.dialogues:
+    for participation in in_random_order(study):
+        person = person_of(participation, counts, is_in_danger=participation.code in in_danger)
+        if person.dialogues:
             counts.people += 1
-            yield found
+            yield person
         on_person()
 
 
@@ -72,12 +72,12 @@ def in_random_order(study: Study) -> Iterator[Participation]:
     SystemRandom().shuffle(keys)
     rest = iter(keys)
     while some := list(islice(rest, AT_ONCE)):
-        found = Participation.objects.prefetch_related(*with_all()).in_bulk(some)
-        yield from (found[key] for key in some if key in found)
+        people = Participation.objects.prefetch_related(*with_all()).in_bulk(some)
+        yield from (people[key] for key in some if key in people)
 
 
 def with_all() -> list[Prefetch | str]:
-    """Return what is read of each person, in one query each for all of them."""
+    """Return the prefetches of a person: one query each for all people."""
     runs = ArmRun.objects.filter(conversation__isnull=False).select_related("conversation").order_by("position")
     return [
         Prefetch("consents", Consent.objects.order_by("signed_at", "pk")),
@@ -91,8 +91,8 @@ def with_all() -> list[Prefetch | str]:
 
 def people_in_danger(study: Study) -> set[str]:
     """Return the codes of those in whose answers a grave sign was found: it is of no conversation, so of all theirs."""
-    found = RiskEvent.objects.filter(conversation=None, level__gte=GRAVE)
-    return set(found.filter(subject__in=study.participations.values("code")).values_list("subject", flat=True))
+    events = RiskEvent.objects.filter(conversation=None, level__gte=GRAVE)
+    return set(events.filter(subject__in=study.participations.values("code")).values_list("subject", flat=True))
 
 
 def person_of(person: Participation, counts: Counts, *, is_in_danger: bool) -> Person:
@@ -159,11 +159,11 @@ def nicknames(responses: Iterable[Response]) -> Iterator[str]:
 
 def profile_of(person: Participation, responses: Iterable[Response]) -> tuple[dict[str, str | float], dict[str, str]]:
     """Return the person's answers to the profile page: chosen ones by their keys, and free texts as they are."""
-    given = answers_to("profile", responses)
+    answers = answers_to("profile", responses)
     language = get_code(person.language)
     choices, texts = {}, {}
     for item in load("profile").items:
-        answer = given.get(item.key)
+        answer = answers.get(item.key)
         if item.key in NOT_PUBLISHED or answer is None or answer in ("", *DECLINED):
             continue
         if item.type == "text":
@@ -186,11 +186,11 @@ def answers_to(instrument: str, responses: Iterable[Response]) -> dict[str, floa
 
 def big_five_of(responses: Sequence[Response]) -> dict[str, float]:
     for instrument in BIG_FIVE_INSTRUMENTS:
-        given = answers_to(instrument, responses)
-        values = {item: value for item, value in given.items() if isinstance(value, float)}
+        answers = answers_to(instrument, responses)
+        values = {item: value for item, value in answers.items() if isinstance(value, float)}
         scored = score(load(instrument), values) if values else []
-        if found := {one.scale: round(one.score, DECIMALS) for one in scored if one.score is not None}:
-            return found
+        if means := {one.scale: round(one.score, DECIMALS) for one in scored if one.score is not None}:
+            return means
     return {}
 
 
@@ -228,16 +228,16 @@ def rating_of(response: Response) -> Rating:
 
 def feelings_at(moment: str, responses: Iterable[Response]) -> dict[str, float | str]:
     """Return what was answered before or after the conversation: numbers and chosen options, no free text."""
-    found: dict[str, float | str] = {}
+    feelings: dict[str, float | str] = {}
     for response in responses:
         if response.moment == moment and not response.is_rating and response.instrument in instrument_ids():
             options = options_of(load(response.instrument))
             for answer in response.answers.all():
                 if answer.value is not None:
-                    found[answer.item] = answer.value
+                    feelings[answer.item] = answer.value
                 elif (answer.item, answer.text) in options:
-                    found[answer.item] = answer.text
-    return found
+                    feelings[answer.item] = answer.text
+    return feelings
 
 
 def options_of(questionnaire: Questionnaire) -> set[tuple[str, str]]:

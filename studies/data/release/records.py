@@ -58,8 +58,8 @@ class Person:
     dialogues: tuple[Dialogue, ...]
 
     def own_texts(self) -> list[str]:
-        said = [turn.seeker for dialogue in self.dialogues for turn in dialogue.turns]
-        return [*said, *self.texts.values()]
+        messages = [turn.seeker for dialogue in self.dialogues for turn in dialogue.turns]
+        return [*messages, *self.texts.values()]
 
     def answers(self) -> list[str]:
         return [turn.supporter for dialogue in self.dialogues for turn in dialogue.turns]
@@ -70,9 +70,9 @@ class Mask:
 
     def __init__(self, person: Person) -> None:
         own, answers = person.own_texts(), person.answers()
-        given = [form for name in person.called for form in forms_of_name(name)]
+        names = [form for name in person.called for form in forms_of_name(name)]
         repeated = sorted(collect_repeated_names(own, answers))
-        self.names = Names(tuple(dict.fromkeys([*given, *repeated])), tuple(sorted(collect_names(own))))
+        self.names = Names(tuple(dict.fromkeys([*names, *repeated])), tuple(sorted(collect_names(own))))
         self.counts: Counter[str] = Counter()
 
     def text(self, text: str, language: str) -> tuple[str, bool]:
@@ -90,11 +90,11 @@ def records_of(person: Person, ids: Sequence[str], key: str) -> tuple[list[Recor
     mask = Mask(person)
     profile = profile_of(person, mask)
     about = {"track": person.track, **profile, "big_five": dict(person.big_five)}
-    found = [
+    records = [
         record_of(dialogue, mask, {"id": id_, "person": key}, about)
         for dialogue, id_ in zip(person.dialogues, ids, strict=True)
     ]
-    return found, mask.counts
+    return records, mask.counts
 
 
 def profile_of(person: Person, mask: Mask) -> Record:

@@ -11,7 +11,7 @@ from studies.data.training.preferences import Dropped
 from studies.data.training.rows import Row
 from studies.data.training.split import SIDES
 
-NOT_ASKED = {SFT: {LeftOut.NO_ARM}, PREFERENCE: {LeftOut.LOW_SCORE, LeftOut.SAME, LeftOut.ALIKE}}
+INAPPLICABLE = {SFT: {LeftOut.NO_ARM}, PREFERENCE: {LeftOut.LOW_SCORE, LeftOut.SAME, LeftOut.ALIKE}}
 COUNTED = {SFT: ("arm", "model"), PREFERENCE: ("chosen_arm", "rejected_arm", "chosen_model", "rejected_model")}
 OF_ANY = ("split", "seeker_kind", "condition", "language")
 
@@ -67,29 +67,29 @@ class Counts:
             self.rows_by[column][row[column]] += 1
 
     def as_json(self, options: Options) -> dict[str, Any]:
-        reasons = [reason for reason in LeftOut if reason not in NOT_ASKED[options.format]]
-        told = {
+        reasons = [reason for reason in LeftOut if reason not in INAPPLICABLE[options.format]]
+        funnels = {
             "conversations": funnel(self.conversations, self.left_out, reasons),
             "turns": funnel(self.turns, self.cut, list(Cut)),
         }
         if options.format == PREFERENCE:
-            told["contexts"] = {"found": self.contexts, "met_by_two_supporters": self.shared}
-            told["pairs"] = funnel(self.pairs, self.dropped, list(Dropped))
+            funnels["contexts"] = {"found": self.contexts, "met_by_two_supporters": self.shared}
+            funnels["pairs"] = funnel(self.pairs, self.dropped, list(Dropped))
         return {
-            **told,
+            **funnels,
             "rows": {"total": self.rows, **{f"by_{column}": dict(of) for column, of in self.rows_by.items()}},
         }
 
     def notes(self, options: Options) -> Iterator[str]:
-        """Return what whoever uses the rows must know, in plain words."""
+        """Yield the notes that users of the rows must read."""
         yield from (NOT_REMOVED, TERMS, NO_PROMPT)
         if options.format == PREFERENCE and options.measure is not None and options.measure.moment == FINAL:
             yield OF_CONVERSATION
         if not self.rows:
             yield NO_ROW
-            for reason, told in HOW_TO_INCLUDE.items():
+            for reason, hint in HOW_TO_INCLUDE.items():
                 if self.left_out[reason]:
-                    yield told.format(count=self.left_out[reason])
+                    yield hint.format(count=self.left_out[reason])
         if options.measure is not None and (count := self.left_out[LeftOut.NO_SCORE]):
             yield NO_SCORE.format(count=count, whom=options.measure.rater or options.measure.rater_kind)
         if options.format == PREFERENCE and self.contexts and not self.shared:
@@ -98,7 +98,7 @@ class Counts:
             yield from (NOBODY.format(side=side) for side in SIDES if not self.rows_by["split"][side])
 
 
-def funnel(found: int, left_out: Mapping[Any, int], reasons: Collection[Any]) -> dict[str, Any]:
+def funnel(total: int, left_out: Mapping[Any, int], reasons: Collection[Any]) -> dict[str, Any]:
     """Return every reason in the order in which it is asked, with 0 for those that do not apply."""
     counts = {str(reason): left_out.get(reason, 0) for reason in reasons}
-    return {"found": found, "left_out": counts, "used": found - sum(counts.values())}
+    return {"found": total, "left_out": counts, "used": total - sum(counts.values())}

@@ -66,12 +66,12 @@ class Contexts:
 
     def list_shared(self) -> Iterator[list[Candidate]]:
         """Yield the replies to each context that two supporters or more met, in the order in which they came first."""
-        found = self.rows.execute(
+        replies = self.rows.execute(
             "SELECT context, run, turn, arm, supporter, scores FROM reply JOIN (SELECT context, MIN(run) AS first,"
             " MIN(turn) AS at FROM reply GROUP BY context HAVING COUNT(DISTINCT arm) > 1) USING (context)"
             " ORDER BY first, at, context, run, turn"
         )
-        for _context, rows in groupby(found, key=lambda row: row[0]):
+        for _context, rows in groupby(replies, key=lambda row: row[0]):
             yield [
                 Candidate(run, turn, arm, reply, json.loads(scores)) for _same, run, turn, arm, reply, scores in rows
             ]
@@ -85,11 +85,11 @@ class Contexts:
 
     def exchanges(self, candidate: Candidate) -> list[Exchange]:
         """Return the turns up to this reply."""
-        found = self.rows.execute(
+        rows = self.rows.execute(
             "SELECT turn, seeker, supporter, opening FROM reply WHERE run = ? AND turn <= ? ORDER BY turn",
             [candidate.run, candidate.turn],
         )
-        return [Exchange(*row) for row in found]
+        return [Exchange(*row) for row in rows]
 
 
 def context_of(about: About, prompt: list[Message]) -> bytes:

@@ -87,21 +87,21 @@ class SeenTexts:
     def look(self, *texts: str) -> Duplicate | None:
         """Return which kind of duplicate this is, or remember a text that is none."""
         parts = [fold(text) for text in texts]
-        kept = json.dumps(parts)
-        digest = hashlib.sha256(kept.encode()).digest()
+        dump = json.dumps(parts)
+        digest = hashlib.sha256(dump.encode()).digest()
         if self.rows.execute("SELECT 1 FROM text WHERE digest = ?", [digest]).fetchone():
             return Duplicate.EXACT
         keys = [hashlib.blake2b(band.encode(), digest_size=8).digest() for band in bands("\n".join(parts))]
         if any(nearly_same(parts, json.loads(other)) for other in self._candidates(keys)):
             return Duplicate.NEAR
-        number = self.rows.execute("INSERT INTO text (digest, parts) VALUES (?, ?)", [digest, kept]).lastrowid
+        number = self.rows.execute("INSERT INTO text (digest, parts) VALUES (?, ?)", [digest, dump]).lastrowid
         self.rows.executemany("INSERT INTO band VALUES (?, ?)", [(key, number) for key in keys])
         return None
 
     def _candidates(self, keys: Sequence[bytes]) -> list[str]:
         marks = ", ".join("?" * len(keys))
-        found = self.rows.execute(
+        rows = self.rows.execute(
             f"SELECT parts FROM text WHERE id IN (SELECT text FROM band WHERE key IN ({marks}))",  # noqa: S608 - marks only
             keys,
         )
-        return [parts for (parts,) in found]
+        return [parts for (parts,) in rows]

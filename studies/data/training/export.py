@@ -55,8 +55,8 @@ def why_not(talk: Talk, options: Options, seen: SeenTexts) -> LeftOut | None:
     if options.min_score is not None and (score is None or score < options.min_score):
         return LeftOut.LOW_SCORE
     duplicates = {Duplicate.EXACT: LeftOut.SAME, Duplicate.NEAR: LeftOut.ALIKE}
-    found = seen.look(as_text(talk.turns))
-    return duplicates[found] if found else None
+    duplicate = seen.look(as_text(talk.turns))
+    return duplicates[duplicate] if duplicate else None
 
 
 def score_of(talk: Talk) -> float | None:
@@ -80,32 +80,32 @@ def preference_rows(
             counts.shared += 1
             for both in meetings(candidates):
                 counts.pairs += 1
-                found = choose_preference(*both, contexts, seen, options)
-                if isinstance(found, Dropped):
-                    counts.dropped[found] += 1
+                outcome = choose_preference(*both, contexts, seen, options)
+                if isinstance(outcome, Dropped):
+                    counts.dropped[outcome] += 1
                 else:
-                    yield row_of(found, contexts, study, options)
+                    yield row_of(outcome, contexts, study, options)
 
 
 def choose_preference(
     first: Candidate, second: Candidate, contexts: Contexts, seen: SeenTexts, options: Options
 ) -> Preference | Dropped:
-    found = preference(first, second, margin=options.margin, min_score=options.min_score)
-    if isinstance(found, Dropped):
-        return found
+    outcome = preference(first, second, margin=options.margin, min_score=options.min_score)
+    if isinstance(outcome, Dropped):
+        return outcome
     *before, last = contexts.exchanges(first)
     prompt = "\n".join(filter(None, [as_text(before), last.seeker]))
     duplicates = {Duplicate.EXACT: Dropped.SAME, Duplicate.NEAR: Dropped.ALIKE}
-    duplicate = seen.look(prompt, found.chosen.reply, found.rejected.reply)
-    return duplicates[duplicate] if duplicate else found
+    duplicate = seen.look(prompt, outcome.chosen.reply, outcome.rejected.reply)
+    return duplicates[duplicate] if duplicate else outcome
 
 
-def row_of(found: Preference, contexts: Contexts, study: Study, options: Options) -> Row:
+def row_of(pair: Preference, contexts: Contexts, study: Study, options: Options) -> Row:
     assert options.measure is not None  # noqa: S101 - without scores nothing is preferred
-    chosen, rejected = contexts.about(found.chosen.run), contexts.about(found.rejected.run)
+    chosen, rejected = contexts.about(pair.chosen.run), contexts.about(pair.rejected.run)
     return preference_row(
-        found,
-        contexts.prompt(found.chosen),
+        pair,
+        contexts.prompt(pair.chosen),
         chosen,
         rejected,
         study=study.key,

@@ -45,8 +45,8 @@ class Options:
     include_imported: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        told = {**vars(self), "measure": self.measure.as_json() if self.measure else None}
-        return told if self.format == PREFERENCE else {name: told[name] for name in told if name != "margin"}
+        values = {**vars(self), "measure": self.measure.as_json() if self.measure else None}
+        return values if self.format == PREFERENCE else {name: values[name] for name in values if name != "margin"}
 
     def by_reply(self) -> bool:
         return self.measure is not None and self.measure.moment == TURN

@@ -45,8 +45,8 @@ def talks(study: Study, options: Options, counts: Counts, on_conversation: Calla
 
 
 def with_all(study: Study, options: Options) -> list[Prefetch | str]:
-    """Return what is read of each conversation, in one query a chunk for each."""
-    wanted: list[Prefetch | str] = [
+    """Return the prefetches of a conversation: one query each for a chunk of conversations."""
+    prefetches: list[Prefetch | str] = [
         Prefetch("conversation__turns", Turn.objects.order_by("number").only(*OF_A_TURN)),
         "conversation__risks",
         "conversation__seeker_faults",
@@ -55,13 +55,13 @@ def with_all(study: Study, options: Options) -> list[Prefetch | str]:
     if options.measure is not None:
         responses = get_ratings(study, options.measure, include_tests=options.include_tests)
         answers = Prefetch("answers", Answer.objects.filter(value__isnull=False, item__in=options.measure.items))
-        wanted.append(Prefetch("responses", responses.order_by("pk").prefetch_related(answers), to_attr="rated"))
-    return wanted
+        prefetches.append(Prefetch("responses", responses.order_by("pk").prefetch_related(answers), to_attr="rated"))
+    return prefetches
 
 
 def get_ratings(study: Study, measure: Measure, *, include_tests: bool) -> QuerySet[Response]:
     """Return the ratings that count; those of people who withdrew or were left out do not."""
-    found = Response.objects.filter(
+    ratings = Response.objects.filter(
         rater__study=study,
         run__isnull=False,
         is_rating=True,
@@ -70,17 +70,17 @@ def get_ratings(study: Study, measure: Measure, *, include_tests: bool) -> Query
         rater__kind=measure.rater_kind,
     )
     if measure.rater:
-        found = found.filter(rater__code=measure.rater)
+        ratings = ratings.filter(rater__code=measure.rater)
     elif measure.rater_kind == RaterKind.JUDGE:
-        found = found.exclude(rater__code__contains=VARIANT)
+        ratings = ratings.exclude(rater__code__contains=VARIANT)
     if measure.strategy:
-        found = found.filter(rater__strategy=measure.strategy)
+        ratings = ratings.filter(rater__strategy=measure.strategy)
     if measure.role:
-        found = found.filter(role__in=[measure.role, *([""] if measure.role == SEEKER.code else [])])
+        ratings = ratings.filter(role__in=[measure.role, *([""] if measure.role == SEEKER.code else [])])
     if not include_tests:
-        found = found.exclude(rater__participation__is_test=True)
+        ratings = ratings.exclude(rater__participation__is_test=True)
     gone = {"rater__participation__status": PersonStatus.WITHDRAWN}
-    return found.exclude(**gone).exclude(rater__participation__excluded=True)
+    return ratings.exclude(**gone).exclude(rater__participation__excluded=True)
 
 
 def roles_in(study: Study, measure: Measure, *, include_tests: bool) -> set[str]:
@@ -185,7 +185,7 @@ def scores_of(run: Any, measure: Measure) -> dict[int, Scores]:
     for response in run.rated:
         by_turn[response.turn if measure.moment == TURN else WHOLE].append(response)
     scores = {turn: by_rater(map(read_answers, responses), measure.items) for turn, responses in by_turn.items()}
-    return {turn: found for turn, found in scores.items() if found}
+    return {turn: values for turn, values in scores.items() if values}
 
 
 def read_answers(response: Response) -> tuple[str, Answers]:
@@ -193,13 +193,13 @@ def read_answers(response: Response) -> tuple[str, Answers]:
 
 
 def raters(study: Study, options: Options) -> dict[str, Any]:
-    """Return who gave the scores that count, on which versions of the instrument: people are counted, judges named."""
+    """Return the raters whose scores count, and the versions of the instrument. People are counted, judges named."""
     if options.measure is None:
         return {}
     responses = get_ratings(study, options.measure, include_tests=options.include_tests)
-    found = Rater.objects.filter(responses__in=responses).distinct().order_by("code", "strategy")
-    told: dict[str, Any] = {"kind": options.measure.rater_kind, "count": found.count()}
-    told["versions"] = sorted(responses.order_by().values_list("version", flat=True).distinct())
+    rows = Rater.objects.filter(responses__in=responses).distinct().order_by("code", "strategy")
+    summary: dict[str, Any] = {"kind": options.measure.rater_kind, "count": rows.count()}
+    summary["versions"] = sorted(responses.order_by().values_list("version", flat=True).distinct())
     if options.measure.rater_kind == RaterKind.JUDGE:
-        told["judges"] = [f"{code} {strategy}".strip() for code, strategy in found.values_list("code", "strategy")]
-    return told
+        summary["judges"] = [f"{code} {strategy}".strip() for code, strategy in rows.values_list("code", "strategy")]
+    return summary

@@ -29,11 +29,11 @@ def _in_key(item: Item | None, value: float) -> float:
 
 def by_rater(replicates: Iterable[tuple[str, Answers]], items: Mapping[str, Item | None]) -> dict[str, float]:
     """Return each rater's mean over the replicates in which they answered everything."""
-    given: defaultdict[str, list[float]] = defaultdict(list)
+    scores: defaultdict[str, list[float]] = defaultdict(list)
     for rater, answers in replicates:
         if (mean := keyed_mean(answers, items)) is not None:
-            given[rater].append(mean)
-    return {rater: fmean(means) for rater, means in given.items()}
+            scores[rater].append(mean)
+    return {rater: fmean(means) for rater, means in scores.items()}
 
 
 def mean_of(scores: Mapping[str, float], raters: Iterable[str]) -> float:

@@ -66,10 +66,10 @@ def messages(turns: Iterable[Exchange]) -> list[Message]:
 
 
 def prompt_before(turns: Sequence[Exchange]) -> list[Message]:
-    """Return what the supporter had before it when it gave the last of these replies."""
+    """Return the messages that the supporter was sent for the last of these replies."""
     return messages(turns)[:-1]
 
 
 def as_text(turns: Iterable[Exchange]) -> str:
-    """Return what was said from the first message on: a common opening makes no two conversations alike."""
+    """Return the text from the first message on. An opening is left out, because all conversations may share it."""
     return "\n".join(text for turn in turns for text in (turn.seeker, turn.supporter))

@@ -21,8 +21,8 @@ class Command(Base):
         parser.add_argument("--confirm", metavar="STUDY", help="the study's key once more, instead of typing it")
 
     def work(self, study: str, confirm: str | None, **_options: Any) -> dict[str, Any]:
-        found = self.study(study)
-        if not found.is_finished():
+        study_row = self.study(study)
+        if not study_row.is_finished():
             self.refuse_unfinished(study)
         if confirm is None and sys.stdin.isatty():
             for name, rule in describe_rules():
@@ -31,17 +31,17 @@ class Command(Base):
         if confirm != study:
             self.refuse(f"Nothing was changed. Confirm with --confirm {study}.")
         try:
-            done = anonymise(found)
+            records = anonymise(study_row)
         except NotFinished:
             self.refuse_unfinished(study)
-        for kind, count in {**done.deleted, **done.cleared}.items():
+        for kind, count in {**records.deleted, **records.cleared}.items():
             if count:
-                self.say(f"{kind.replace('_', ' ')}: {count} {'deleted' if kind in done.deleted else 'cleared'}")
-        for folder in done.folders:
+                self.say(f"{kind.replace('_', ' ')}: {count} {'deleted' if kind in records.deleted else 'cleared'}")
+        for folder in records.folders:
             self.say(f"files removed: {folder}")
-        for path in done.remaining:
+        for path in records.remaining:
             self.say(f"still names someone, delete it unless it must stay: {path}")
-        return {"study": study, **asdict(done)}
+        return {"study": study, **asdict(records)}
 
     def refuse_unfinished(self, study: str) -> None:
         self.refuse(

@@ -61,9 +61,9 @@ class Command(SimulatingCommand, JudgingCommand):
 
     def work(self, *, study: str, **options: Any) -> dict[str, Any]:
         self.refuse_odd_numbers(options)
-        found = self.study(study)
-        self.refuse_unusable(options["out"], found)
-        run = self.benchmark(found, options)
+        study_row = self.study(study)
+        self.refuse_unusable(options["out"], study_row)
+        run = self.benchmark(study_row, options)
         if options["estimate"]:
             return self.say_estimate(Estimating(run).run())
         self.refuse_unreachable(run.models())

@@ -36,20 +36,20 @@ class Command(ExpandingCommand):
         self.add_limit_argument(parser)
 
     def work(self, *, study: str, model: str | None, include_tests: bool, **options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         self.refuse_below_one(options, "concurrency", "limit")
-        writer = self.writer(found.current().spec(), model)
+        writer = self.writer(study_row.current().spec(), model)
         if options["expand"] is not None:
             if include_tests:
                 self.refuse("--include-tests is about participants: leave it out with --expand.")
-            return self.expand(found, writer, options)
+            return self.expand(study_row, writer, options)
         self.refuse_without_expand(options)
-        work = work_for(found, writer, include_tests=include_tests)
+        work = work_for(study_row, writer, include_tests=include_tests)
         people = work.people[: options["limit"]]
         if options["estimate"]:
-            return self.say_estimate(estimate_profiles(found, writer, people))
+            return self.say_estimate(estimate_profiles(study_row, writer, people))
         terms = self.job_options(options, {writer.key: writer_settings(writer)})
-        planned = plan_profiles(found, writer, people, include_tests=include_tests, **terms)
+        planned = plan_profiles(study_row, writer, people, include_tests=include_tests, **terms)
         if options["background"]:
             self.say_planned(planned, "profile", "profiles")
         else:
@@ -59,7 +59,7 @@ class Command(ExpandingCommand):
         if work == Work():
             self.say(NOBODY)
         if not include_tests and not (work.people or work.made_before):
-            self.say_tests_left_out(found)
+            self.say_tests_left_out(study_row)
         return {"study": study, **summary}
 
     def say_tests_left_out(self, study: Study) -> None:
@@ -68,10 +68,10 @@ class Command(ExpandingCommand):
             self.say(f"{count} {were} left out: --include-tests includes them.")
 
     def writer(self, spec: StudySpec, key: str | None) -> ArmSpec:
-        known = {model.key: model for model in (*spec.arms, *spec.judges)}
-        if key is not None and key not in known:
-            self.refuse(f"--model: the study {spec.key} has no arm or judge {key!r}. It has: {', '.join(known)}.")
-        writer = known[key] if key else spec.seeker
+        models = {model.key: model for model in (*spec.arms, *spec.judges)}
+        if key is not None and key not in models:
+            self.refuse(f"--model: the study {spec.key} has no arm or judge {key!r}. It has: {', '.join(models)}.")
+        writer = models[key] if key else spec.seeker
         if writer is None:
             self.refuse(
                 f"The study file of {spec.key} names no model that writes profiles. Add a table [seeker] with kind, "
@@ -92,9 +92,9 @@ class Command(ExpandingCommand):
         }
 
     def tell(self, summary: dict[str, Any], writer: ArmSpec) -> None:
-        made = summary["done"] - summary["refused_by_checks"]
+        drafts = summary["done"] - summary["refused_by_checks"]
         counts = {
-            f"{one_or_more(made, 'profile', 'profiles')} made; approve on the page Profiles": made,
+            f"{one_or_more(drafts, 'profile', 'profiles')} made; approve on the page Profiles": drafts,
             "refused by the automatic checks": summary["refused_by_checks"],
             f"{people(summary['made_before'])} one already": summary["made_before"],
             f"{people(summary['unanswered'])} not told their topic or answered the Big Five": summary["unanswered"],

@@ -36,22 +36,22 @@ class Command(Base):
     def work(self, *, study: str, only: str, language: str | None, estimate: bool, **_options: Any) -> dict[str, Any]:
         protocol = self.protocol(study)
         spec, prices = protocol.spec(), self.prices()
-        asked = candidates(spec, self.roles(only))
-        if not asked:
+        models = candidates(spec, self.roles(only))
+        if not models:
             self.refuse(f"--only: {study} has no model of this kind.")
-        chosen = language or spec.languages[0]
-        expected = self.say_estimate(asked, chosen, prices)
+        language = language or spec.languages[0]
+        expected = self.say_estimate(models, language, prices)
         summary = {"study": study, "version": protocol.version, "currency": prices.currency, "estimate": expected}
         if estimate:
             self.say("Nothing was asked and nothing stored.")
             return summary
         self.say_recording()
-        found = self.ask(study, asked, chosen)
-        for one in found:
+        checks = self.ask(study, models, language)
+        for one in checks:
             self.say("\n".join(lines_about(one, describe_check(one.as_json(), prices.currency))))
-        silent = [f"{one.role} {one.key}".strip() for one in found if not one.answers]
-        self.say(f"{len(found) - len(silent)} of {len(found)} models answer.")
-        return {**summary, "models": [one.as_json() for one in found], "failed": silent}
+        silent = [f"{one.role} {one.key}".strip() for one in checks if not one.answers]
+        self.say(f"{len(checks) - len(silent)} of {len(checks)} models answer.")
+        return {**summary, "models": [one.as_json() for one in checks], "failed": silent}
 
     def roles(self, only: str) -> list[str]:
         names = [name.strip() for name in only.split(",")]
@@ -65,8 +65,8 @@ class Command(Base):
         except PriceFileError as error:
             self.refuse(str(error))
 
-    def say_estimate(self, asked: Sequence[Candidate], language: str, prices: Prices) -> dict[str, Any]:
-        expected = estimate_checks(asked, language, prices)
+    def say_estimate(self, models: Sequence[Candidate], language: str, prices: Prices) -> dict[str, Any]:
+        expected = estimate_checks(models, language, prices)
         amount = f"{format_amount(expected.cost)} {expected.currency}".strip()
         unpriced = ", ".join(expected.unpriced)
         self.say(
@@ -74,8 +74,8 @@ class Command(Base):
             f"about {expected.input_tokens} input and {expected.output_tokens} output tokens"
             + (f"; the price table has no price for {unpriced}." if unpriced else f", {amount}.")
         )
-        told = asdict(expected)
-        return told | {"cost": None if unpriced else str(expected.cost), "unpriced": list(expected.unpriced)}
+        summary = asdict(expected)
+        return summary | {"cost": None if unpriced else str(expected.cost), "unpriced": list(expected.unpriced)}
 
     def say_recording(self) -> None:
         if not settings.REPLAY:
@@ -86,18 +86,18 @@ class Command(Base):
             self.refuse(f"REPLAY: {fault.detail}")
         self.stderr.write(f"No model is asked: answers come from {settings.REPLAY} (REPLAY).")
 
-    def ask(self, study: str, asked: Sequence[Candidate], language: str) -> list[ModelCheck]:
+    def ask(self, study: str, models: Sequence[Candidate], language: str) -> list[ModelCheck]:
         progress: Progress
 
         async def tell() -> None:
             await database_sync_to_async(progress.step)()
 
-        with self.progress(len(asked), "models") as progress:
-            return check_models(study, asked, language, tell=tell)
+        with self.progress(len(models), "models") as progress:
+            return check_models(study, models, language, tell=tell)
 
 
 def lines_about(one: ModelCheck, words: Words) -> Iterator[str]:
-    """Yield what to print about a model: whether it answers first, then how it was asked and what came."""
+    """Yield the lines about a model: first whether it answers, then how it was asked and what came back."""
     yield f"{one.role} {one.key}".strip() + f": {words.state}"
     place = " at ".join(filter(None, (one.model, one.base_url)))
     key = f"key in {one.variable} ({'not set' if one.status == UNSET else 'set'})" if one.variable else "no key"

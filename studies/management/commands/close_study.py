@@ -8,4 +8,4 @@ class Command(StageCommand):
         "open_study opens it again."
     )
     to = Stage.CLOSED
-    said = "is closed: no one new can start"
+    outcome = "is closed: no one new can start"

@@ -28,8 +28,8 @@ class Command(Base):
             self.refuse(f"The account {user} has no access to studies, so its token would open nothing.")
         if days is not None and days < 1:
             self.refuse("--days must be at least 1.")
-        found = self.study(study) if study else None
-        token, text = create_token(account, name=name, scopes=scopes, study=found, days=days)
+        study_row = self.study(study) if study else None
+        token, text = create_token(account, name=name, scopes=scopes, study=study_row, days=days)
         self.stdout.write(text)
         return {
             "name": name,

@@ -17,13 +17,13 @@ class Command(Base):
         parser.add_argument("--dry-run", action="store_true", help="say what is due, and change nothing")
 
     def work(self, dry_run: bool, **_options: Any) -> dict[str, Any]:
-        taken = [(due, True) for due in find_due(timezone.now())] if dry_run else enforce_retention()
-        for due, went_well in taken:
+        outcomes = [(due, True) for due in find_due(timezone.now())] if dry_run else enforce_retention()
+        for due, went_well in outcomes:
             self.say(due.describe() if dry_run else tell(due, went_well=went_well))
-        if not taken:
+        if not outcomes:
             self.say("Nothing is due.")
-        counts = {str(step): sum(due.step == step and well for due, well in taken) for step in Step}
-        return {**counts, "failed": sum(not well for _due, well in taken), "dry_run": dry_run}
+        counts = {str(step): sum(due.step == step and well for due, well in outcomes) for step in Step}
+        return {**counts, "failed": sum(not well for _due, well in outcomes), "dry_run": dry_run}
 
 
 def tell(due: Due, *, went_well: bool) -> str:

@@ -55,9 +55,9 @@ class Command(Base):
             self.refuse(f"That is not {name}. Nothing was removed.")
 
     def erase_test_data(self, study: str) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         with self.progress(0, "test data") as progress:
-            removed = remove_test_data(found, lambda done, total: progress.set(done, total, "test data"))
+            removed = remove_test_data(study_row, lambda done, total: progress.set(done, total, "test data"))
         if not removed.people:
             self.say(f"{study} has no test data.")
             return {"study": study, "people": 0}
@@ -86,10 +86,10 @@ class Command(Base):
         return {"study": study, "participant": participant, **asdict(removed), "proof": asdict(proof)}
 
     def erase_imported(self, study: str, name: str) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         self.confirm(name)
-        words = collect_words(scope_of_imported(found, name))
-        removed = erase_imported(found, name)
+        words = collect_words(scope_of_imported(study_row, name))
+        removed = erase_imported(study_row, name)
         if not any(removed.rows.values()):
             self.refuse(f"No imported conversation or rater of the study {study!r} has the name {name!r}.")
         proof = search_for(words)

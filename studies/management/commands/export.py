@@ -37,14 +37,16 @@ class Command(Base):
         )
 
     def work(self, study: str, out: Path, include_tests: bool, release: bool, **_options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         if release:
-            return self.release(found, out, include_tests=include_tests)
-        if not include_tests and has_test_data_alone(found):
+            return self.release(study_row, out, include_tests=include_tests)
+        if not include_tests and has_test_data_alone(study_row):
             self.hint_at_test_data(f"The study {study} has only test data.", out=out)
         with self.progress(len(TABLES) + 1, "export") as progress:
             try:
-                manifest = export(found, out, only=Filter(include_tests), on_file=lambda _name, _rows: progress.step())
+                manifest = export(
+                    study_row, out, only=Filter(include_tests), on_file=lambda _name, _rows: progress.step()
+                )
             except ExportRefused as error:
                 self.refuse(str(error))
             except ExportIncomplete as error:
@@ -53,7 +55,9 @@ class Command(Base):
                 self.refuse(f"{error.filename or out}: {error.strerror}")
         rows = {name: file["rows"] for name, file in manifest["files"].items()}
         self.say("\n".join(f"{out / name}: {count} rows" for name, count in rows.items()))
-        if not rows.get("conversations.csv") and (hint := describe_left_out_tests(found, include_tests=include_tests)):
+        if not rows.get("conversations.csv") and (
+            hint := describe_left_out_tests(study_row, include_tests=include_tests)
+        ):
             self.say(hint)
         return {"study": study, "out": str(out), "demonstration": manifest["demonstration"], "rows": rows}
 
@@ -62,7 +66,7 @@ class Command(Base):
             self.refuse("--release publishes no test data: leave out --include-tests.")
         with self.progress(count_steps(study), "release") as progress:
             try:
-                done = write_release(study, out, on_step=progress.step)
+                release = write_release(study, out, on_step=progress.step)
             except ExportRefused as error:
                 self.refuse(str(error))
             except NothingToRelease as error:
@@ -71,12 +75,12 @@ class Command(Base):
                 raise CommandError(f"{LEAKS}\n{error}", returncode=PART_FAILED) from error
             except OSError as error:
                 self.refuse(f"{error.filename or out}: {error.strerror}")
-        self.say("\n".join(describe_release(done, out)))
-        return {"study": study.key, "out": str(out), **summarise_release(done)}
+        self.say("\n".join(describe_release(release, out)))
+        return {"study": study.key, "out": str(out), **summarise_release(release)}
 
 
-def describe_release(done: Release, out: Path) -> Iterator[str]:
-    counts, published, checked = done.counts, done.published, done.checked
+def describe_release(release: Release, out: Path) -> Iterator[str]:
+    counts, published, checked = release.counts, release.published, release.checked
     yield f"{out}: {published.dialogues} conversations of {counts.people} people"
     yield f"People asked: {counts.asked}, agreed: {counts.agreed}."
     for reason, count in sorted(counts.left_out.items()):
@@ -87,13 +91,13 @@ def describe_release(done: Release, out: Path) -> Iterator[str]:
     yield "Masking is automatic and misses things: read every text before you publish it."
 
 
-def summarise_release(done: Release) -> dict[str, Any]:
-    counts = done.counts
+def summarise_release(release: Release) -> dict[str, Any]:
+    counts = release.counts
     return {
         "asked": counts.asked,
         "agreed": counts.agreed,
         "people": counts.people,
-        "dialogues": done.published.dialogues,
+        "dialogues": release.published.dialogues,
         "left_out": {reason.value: count for reason, count in counts.left_out.items()},
-        "masked": dict(done.published.masked),
+        "masked": dict(release.published.masked),
     }

@@ -71,76 +71,76 @@ class Command(Base):
             "--include-imported", action="store_true", help="with imported conversations, whose licence you know"
         )
 
-    def work(self, study: str, out: Path, **given: Any) -> dict[str, Any]:
-        found = self.study(study)
-        self.refuse_odd(given)
-        self.refuse_unknown_raters(found, given)
-        if not given["include_tests"] and has_test_data_alone(found):
+    def work(self, study: str, out: Path, **arguments: Any) -> dict[str, Any]:
+        study_row = self.study(study)
+        self.refuse_odd(arguments)
+        self.refuse_unknown_raters(study_row, arguments)
+        if not arguments["include_tests"] and has_test_data_alone(study_row):
             self.hint_at_test_data(f"The study {study} has only test data.", out=out)
         options = Options(
-            measure=self.measure(found, given) if needs_scores(given) else None,
-            **{name: given[name] for name in Options.__dataclass_fields__ if name != "measure"},
+            measure=self.measure(study_row, arguments) if needs_scores(arguments) else None,
+            **{name: arguments[name] for name in Options.__dataclass_fields__ if name != "measure"},
         )
-        with self.progress(conversations(found).count(), "export_training") as progress:
+        with self.progress(conversations(study_row).count(), "export_training") as progress:
             try:
-                card = export_training(found, out, options, on_conversation=progress.step)
+                card = export_training(study_row, out, options, on_conversation=progress.step)
             except ExportRefused as refusal:
                 self.refuse(str(refusal))
             except OSError as error:
                 self.refuse(f"{error.filename or out}: {error.strerror}")
         return self.report(study, out, card)
 
-    def refuse_odd(self, given: dict[str, Any]) -> None:
-        if given["min_score"] is not None and not isfinite(given["min_score"]):
+    def refuse_odd(self, arguments: dict[str, Any]) -> None:
+        if arguments["min_score"] is not None and not isfinite(arguments["min_score"]):
             self.refuse("--min-score must be a finite number.")
-        if not 0 < given["margin"] < float("inf"):
+        if not 0 < arguments["margin"] < float("inf"):
             self.refuse("--margin must be more than 0.")
-        if not 0 <= given["test_share"] < 1:
+        if not 0 <= arguments["test_share"] < 1:
             self.refuse("--test-share must be at least 0 and less than 1.")
-        if given["format"] == SFT and given["moment"] == TURN:
+        if arguments["format"] == SFT and arguments["moment"] == TURN:
             self.refuse("--moment turn is for --format preference: a row of sft is a whole conversation.")
 
-    def refuse_unknown_raters(self, study: Study, given: dict[str, Any]) -> None:
-        raters, kind = Rater.objects.filter(study=study, kind=given["rater_kind"]), given["rater_kind"]
+    def refuse_unknown_raters(self, study: Study, arguments: dict[str, Any]) -> None:
+        raters, kind = Rater.objects.filter(study=study, kind=arguments["rater_kind"]), arguments["rater_kind"]
         for option, of_rater, words in (("rater", "code", ""), ("strategy", "strategy", "with the strategy ")):
-            if given[option] is None:
+            if arguments[option] is None:
                 continue
-            known, raters = raters, raters.filter(**{of_rater: given[option]})
+            candidates, raters = raters, raters.filter(**{of_rater: arguments[option]})
             if not raters.exists():
-                hint = judge_names_hint(known.values_list(of_rater, flat=True)) if kind == RaterKind.JUDGE else ""
-                self.refuse(f"--{option}: no {kind} {words}{given[option]!r} has rated here.{hint}")
+                hint = judge_names_hint(candidates.values_list(of_rater, flat=True)) if kind == RaterKind.JUDGE else ""
+                self.refuse(f"--{option}: no {kind} {words}{arguments[option]!r} has rated here.{hint}")
 
-    def measure(self, study: Study, given: dict[str, Any]) -> Measure:
-        instrument = given["instrument"]
+    def measure(self, study: Study, arguments: dict[str, Any]) -> Measure:
+        instrument = arguments["instrument"]
         if instrument is None:
-            instrument = self.usual_instrument(study, given["moment"])
+            instrument = self.usual_instrument(study, arguments["moment"])
         measure = Measure(
             instrument=instrument,
-            items=self.items(study, instrument, given["items"]),
-            moment=given["moment"],
-            rater_kind=given["rater_kind"],
-            rater=given["rater"] or "",
-            strategy=given["strategy"] or "",
+            items=self.items(study, instrument, arguments["items"]),
+            moment=arguments["moment"],
+            rater_kind=arguments["rater_kind"],
+            rater=arguments["rater"] or "",
+            strategy=arguments["strategy"] or "",
         )
-        return replace(measure, role=self.role(study, measure, given))
+        return replace(measure, role=self.role(study, measure, arguments))
 
-    def role(self, study: Study, measure: Measure, given: dict[str, Any]) -> str:
+    def role(self, study: Study, measure: Measure, arguments: dict[str, Any]) -> str:
         """Return the one role of the judges whose scores count, for no score pools two; empty of people."""
-        role = str(given["role"] or "")
+        role = str(arguments["role"] or "")
         if measure.rater_kind != RaterKind.JUDGE:
             if role:
                 self.refuse("--role is about judges: leave it out, or use --rater-kind judge.")
             return ""
-        known = roles_in(study, measure, include_tests=given["include_tests"])
-        told = " and ".join(sorted(known))
-        if role and known and role not in known:
-            self.refuse(f"--role: no judge has rated as {role} here. There are: {told}.")
-        if not role and len(known) > 1:
+        roles = roles_in(study, measure, include_tests=arguments["include_tests"])
+        names = " and ".join(sorted(roles))
+        if role and roles and role not in roles:
+            self.refuse(f"--role: no judge has rated as {role} here. There are: {names}.")
+        if not role and len(roles) > 1:
             self.refuse(
-                f"Judges have rated as {told}, and scores of two roles are not averaged. Name one with --role, or one "
+                f"Judges have rated as {names}, and scores of two roles are not averaged. Name one with --role, or one "
                 "judge with --rater."
             )
-        return role or next(iter(known), "")
+        return role or next(iter(roles), "")
 
     def usual_instrument(self, study: Study, moment: str) -> str:
         if moment == TURN:
@@ -170,14 +170,14 @@ class Command(Base):
                 if count:
                     self.say(f"{count} {what} left out: {reason.replace('_', ' ')}")
         self.say("\n".join(card["notes"]))
-        kept = ("conversations", "turns", "contexts", "pairs")
+        kinds = ("conversations", "turns", "contexts", "pairs")
         return {
             "study": study,
             "format": card["options"]["format"],
             "out": str(out),
             "demonstration": card["demonstration"],
             "rows": rows,
-            **{what: counts[what] for what in kept if what in counts},
+            **{what: counts[what] for what in kinds if what in counts},
         }
 
 
@@ -187,5 +187,5 @@ def judge_names_hint(names: Iterable[str]) -> str:
     return f" There are: {there}." if there else ""
 
 
-def needs_scores(given: dict[str, Any]) -> bool:
-    return given["format"] == PREFERENCE or given["min_score"] is not None
+def needs_scores(arguments: dict[str, Any]) -> bool:
+    return arguments["format"] == PREFERENCE or arguments["min_score"] is not None

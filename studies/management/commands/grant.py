@@ -21,19 +21,19 @@ class Command(Base):
 
     @transaction.atomic
     def work(self, study: str, user: str, role: str, remove: bool, **_options: Any) -> dict[str, Any]:
-        found, account = self.study(study), get_user_model().objects.filter(username=user).first()
+        study_row, account = self.study(study), get_user_model().objects.filter(username=user).first()
         if account is None:
             self.refuse(f"There is no account {user}. Make one under /admin/, or invite them on the page Access.")
-        held = roles_of(found, account)
-        wanted = held - {Role(role)} if remove else held | {Role(role)}
+        held = roles_of(study_row, account)
+        roles = held - {Role(role)} if remove else held | {Role(role)}
         try:
-            set_roles(found, account, wanted, by=None)
+            set_roles(study_row, account, roles, by=None)
         except RolesError as error:
             self.refuse(str(error))
-        if wanted and not account.is_staff:
+        if roles and not account.is_staff:
             account.is_staff = True  # else they could not sign in to the researchers' pages
             account.save(update_fields=["is_staff"])
-        names = [one.value for one in Role if one in wanted]
+        names = [one.value for one in Role if one in roles]
         self.say(f"{user} in {study}: {', '.join(names) or 'no role'}")
         if not remove:
             self.say(f"{Role(role).label}: {ROLES[Role(role)]}.")

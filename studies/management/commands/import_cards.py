@@ -21,12 +21,12 @@ class Command(Base):
         parser.add_argument("file", type=Path, metavar="FILE.json")
 
     def work(self, study: str, file: Path, **_options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         try:
-            cards = read_cards(file, min_turns=found.current().spec().chat.min_turns)
+            cards = read_cards(file, min_turns=study_row.current().spec().chat.min_turns)
         except CardFileError as error:
             self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))
-        stored = store_cards(study=found, cards=cards)
+        stored = store_cards(study=study_row, cards=cards)
         self.say(f"{study}: {stored.added} cards added, {stored.changed} changed, {stored.unchanged} unchanged.")
         counted = {name: count for name, count in asdict(stored).items() if name != "kept"}
         return {"study": study, **counted}

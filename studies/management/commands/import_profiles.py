@@ -26,14 +26,14 @@ class Command(Base):
         )
 
     def work(self, study: str, file: Path, **_options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         try:
-            kept = keep(found, load_profiles(file), origin=file.name)
+            outcome = keep(study_row, load_profiles(file), origin=file.name)
         except (ProfilesRefused, OtherProfiles) as error:
             self.refuse(str(error))
-        self.say(f"{study}: {kept.added} profiles added, {kept.unchanged} there already.")
-        if kept.refused:
-            self.say(f"{kept.refused} of them speak of danger to life and are refused; see the page Profiles.")
-        if kept.mild:
-            self.say(f"Too mild for the worst case, and left out of it: {', '.join(kept.mild)}. {MILD}")
-        return {"study": study, **asdict(kept)}
+        self.say(f"{study}: {outcome.added} profiles added, {outcome.unchanged} there already.")
+        if outcome.refused:
+            self.say(f"{outcome.refused} of them speak of danger to life and are refused; see the page Profiles.")
+        if outcome.mild:
+            self.say(f"Too mild for the worst case, and left out of it: {', '.join(outcome.mild)}. {MILD}")
+        return {"study": study, **asdict(outcome)}

@@ -14,7 +14,7 @@ class Command(ImportLines):
     )
 
     metavar, header = "FILE.csv", 1
-    chosen = ("as_is",)
+    more_options = ("as_is",)
     bring = staticmethod(import_ratings)
 
     def add(self, parser: CommandParser) -> None:

@@ -34,19 +34,19 @@ class Command(Base):
         add_base_url(parser, links=True)
 
     def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
-        found = self.study(study)
-        if not admits_new_people(found, is_test=test):
-            self.refuse(f"{study}: {NOT_OPEN[Stage(found.stage)]}")
-        if not test and track != Participation.Track.REVIEWER and lacks_drill(found):
-            self.refuse(get_advice(found))
+        study_row = self.study(study)
+        if not admits_new_people(study_row, is_test=test):
+            self.refuse(f"{study}: {NOT_OPEN[Stage(study_row.stage)]}")
+        if not test and track != Participation.Track.REVIEWER and lacks_drill(study_row):
+            self.refuse(get_advice(study_row))
         if count < 1:
             self.refuse("--count must be at least 1.")
         path: Path | None = options["csv"]
         if path and not path.parent.is_dir():
             self.refuse(f"{path.parent}: no such folder, so {path} cannot be written.")
         with transaction.atomic():
-            made = [invite(found, track=track, is_test=test) for _ in range(count)]
-            rows = [(person.code, track, f"{base_url.rstrip('/')}/j/{token}/") for person, token in made]
+            invitations = [invite(study_row, track=track, is_test=test) for _ in range(count)]
+            rows = [(person.code, track, f"{base_url.rstrip('/')}/j/{token}/") for person, token in invitations]
             self.hand_out(rows, path)
         return {"study": study, "track": track, "count": count, "test": test}
 

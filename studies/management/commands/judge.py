@@ -33,7 +33,7 @@ from studies.judging.preview import Preview, build_preview, find_run, get_places
 from studies.judging.settings import MOST_REPLICATES, Configuration, judge_settings
 from studies.management.judging import JudgingCommand
 from studies.models import ArmRun, Study
-from studies.simulation.choice import Unfit, chosen_judge
+from studies.simulation.choice import Unfit, get_judge
 
 
 class Command(JudgingCommand):
@@ -68,15 +68,15 @@ class Command(JudgingCommand):
             metavar="K",
             help=f"answers to each questionnaire (default: 1, at most {MOST_REPLICATES})",
         )
-        asked_otherwise = parser.add_mutually_exclusive_group()
-        asked_otherwise.add_argument(
+        variants = parser.add_mutually_exclusive_group()
+        variants.add_argument(
             "--variant",
             choices=VARIANTS,
             default=PLAIN,
             help="ask in another way, as a rater of its own called KEY~VARIANT, after the judge as it is: each "
             "dimension in a call of its own (apart), or a probe of the judge's bias (see docs/judges.md)",
         )
-        asked_otherwise.add_argument(
+        variants.add_argument(
             "--without",
             default="",
             metavar="FIELD",
@@ -93,24 +93,26 @@ class Command(JudgingCommand):
         self.add_limit_argument(parser)
 
     def work(self, *, study: str, judge: str, strategy: str, **options: Any) -> dict[str, Any]:
-        found = self.study(study)
-        configuration = self.configuration(found, judge, strategy, self.variant(strategy, **options))
+        study_row = self.study(study)
+        configuration = self.configuration(study_row, judge, strategy, self.variant(strategy, **options))
         self.refuse_below_one(options, "replicates", "concurrency", "limit")
         self.refuse_above(options, replicates=MOST_REPLICATES)
         if options["preview"]:
-            return self.print_preview(configuration, self.conversation(found, options["preview"]), options["moments"])
-        self.refuse_changed(found, configuration.judge)
+            return self.print_preview(
+                configuration, self.conversation(study_row, options["preview"]), options["moments"]
+            )
+        self.refuse_changed(study_row, configuration.judge)
         settings = judge_settings(configuration.judge)
         if options["batch"] and settings.kind != "openai_compatible":
             self.refuse("--batch: a scripted judge has no provider that takes batches.")
         if options["batch"] and is_free(settings.kind):
             self.refuse("--batch: nothing is sent to a provider while REPLAY names a file of recorded answers.")
-        work = get_work(get_rater(found, configuration), configuration.judge, **place_options(options))
-        limited = with_plain(found, configuration, work.judgements[: options["limit"]], place_options(options))
+        work = get_work(get_rater(study_row, configuration), configuration.judge, **place_options(options))
+        limited = with_plain(study_row, configuration, work.judgements[: options["limit"]], place_options(options))
         if options["estimate"]:
-            return self.say_estimate(estimate_judging(found, configuration, limited, batch=options["batch"]))
+            return self.say_estimate(estimate_judging(study_row, configuration, limited, batch=options["batch"]))
         planned = plan_judging(
-            found,
+            study_row,
             configuration,
             limited,
             batch=options["batch"],
@@ -124,28 +126,28 @@ class Command(JudgingCommand):
         if work.not_varied:
             self.say(f"{work.not_varied} not judged: there is nothing in them that {configuration.variant} could vary.")
         if work == Work():
-            self.say(nothing_to_judge(found, options["moments"]))
+            self.say(nothing_to_judge(study_row, options["moments"]))
         return {"judge": judge, "strategy": strategy, **summary, **self.of_variant(configuration, work)}
 
     def variant(self, strategy: str, *, variant: str, without: str, **_options: Any) -> str:
         if not without:
             return variant
-        known = get_strategy(strategy).fields
-        if without in known:
+        names = get_strategy(strategy).fields
+        if without in names:
             return fields.get_variant_without(without)
-        told = ", ".join(known) or "nothing"
-        self.refuse(f"--without: a {strategy} judge is not told {without!r}. What can be left out: {told}.")
+        listing = ", ".join(names) or "nothing"
+        self.refuse(f"--without: a {strategy} judge is not told {without!r}. What can be left out: {listing}.")
 
     def of_variant(self, configuration: Configuration, work: Work) -> dict[str, Any]:
         return {"variant": configuration.variant, "not_varied": work.not_varied} if configuration.variant else {}
 
     def print_preview(self, configuration: Configuration, run: ArmRun, moments: Sequence[str]) -> dict[str, Any]:
-        found = [build_preview(configuration, run, place) for place in get_places_about(run, moments)]
-        for one in found:
+        previews = [build_preview(configuration, run, place) for place in get_places_about(run, moments)]
+        for one in previews:
             for line in preview_lines(one):
                 self.say(line)
         named = {"judge": configuration.judge.key, "strategy": configuration.strategy, "variant": configuration.variant}
-        return {**named, "previews": [as_summary(one) for one in found]}
+        return {**named, "previews": [as_summary(one) for one in previews]}
 
     def conversation(self, study: Study, code: str) -> ArmRun:
         if run := find_run(study, code):
@@ -155,7 +157,7 @@ class Command(JudgingCommand):
     def configuration(self, study: Study, judge: str, strategy: str, variant: str) -> Configuration:
         try:
             spec = study.current().spec()
-            return Configuration.of(spec, chosen_judge(spec, judge), strategy, variant)
+            return Configuration.of(spec, get_judge(spec, judge), strategy, variant)
         except Unfit as error:
             self.refuse(str(error))
 
@@ -204,7 +206,7 @@ def place_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def preview_lines(preview: Preview) -> Iterator[str]:
-    """Yield what would be sent, to whom, and why it would not be."""
+    """Yield the lines of a preview: each prompt with its receiver, and the reasons why it would not be sent."""
     everything = preview.parameters()
     parameters = ", ".join(f"{name} {everything[name]}" for name in PARAMETERS)
     for prompt in preview.prompts:

@@ -13,7 +13,7 @@ from studies.management.jobs import failure_counts
 from studies.management.judging import JudgingCommand, answer_statistics, unreadable
 from studies.models import PairPlan, Study
 from studies.second_raters.comparisons import pairwise_instruments
-from studies.simulation.choice import Unfit, chosen_judge
+from studies.simulation.choice import Unfit, get_judge
 
 LIMIT_PAIRS = "compare at most N pairs this time; with 3 a trial, which asks the judge and is paid"
 
@@ -33,40 +33,42 @@ class Command(JudgingCommand):
         self.add_job_arguments(parser)
 
     def work(self, *, study: str, judge: str, plan: str | None, **options: Any) -> dict[str, Any]:
-        found = self.study(study)
-        chosen = self.judge(found, judge)
-        self.refuse_changed(found, chosen)
+        study_row = self.study(study)
+        spec = self.judge(study_row, judge)
+        self.refuse_changed(study_row, spec)
         self.refuse_below_one(options, "concurrency", "limit")
-        work = work_for(chosen, self.plans(found, plan))
+        work = work_for(spec, self.plans(study_row, plan))
         showings = work.limit(options["limit"])
         if options["estimate"]:
-            return self.say_estimate(estimate_pairs(found, chosen, showings))
-        terms = self.job_options(options, {f"judge {judge}": judge_settings(chosen)})
-        planned = plan_pairs(found, chosen, showings, **terms)
+            return self.say_estimate(estimate_pairs(study_row, spec, showings))
+        terms = self.job_options(options, {f"judge {judge}": judge_settings(spec)})
+        planned = plan_pairs(study_row, spec, showings, **terms)
         if options["background"]:
             self.say_planned(planned)
         else:
             self.work_on(planned.job, f"judge {planned.job.title}", at_once=options["concurrency"])
-        return {"judge": judge, **self.report(planned, work, chosen, showings=len(showings))}
+        return {"judge": judge, **self.report(planned, work, spec, showings=len(showings))}
 
     def judge(self, study: Study, key: str) -> ArmSpec:
         try:
-            return chosen_judge(study.current().spec(), key)
+            return get_judge(study.current().spec(), key)
         except Unfit as error:
             self.refuse(str(error))
 
     def plans(self, study: Study, name: str | None) -> list[PairPlan]:
-        known = list(study.pair_plans.all())
-        if not known:
+        plans = list(study.pair_plans.all())
+        if not plans:
             self.refuse(f"The study {study.key} has no plan of pairs. Make one with plan_pairs.")
-        chosen = [plan for plan in known if name in (None, plan.name)]
-        if not chosen:
-            names = ", ".join(repr(plan.name) for plan in known)
+        matches = [plan for plan in plans if name in (None, plan.name)]
+        if not matches:
+            names = ", ".join(repr(plan.name) for plan in plans)
             self.refuse(f"--plan: the study {study.key} has no plan {name!r}. It has: {names}.")
-        asked = [plan for plan in chosen if plan.instrument in pairwise_instruments()]
-        if not asked:
-            self.refuse(f"The questions of {chosen[0].name!r} are not among our instruments, so no judge can be asked.")
-        return asked
+        usable = [plan for plan in matches if plan.instrument in pairwise_instruments()]
+        if not usable:
+            self.refuse(
+                f"The questions of {matches[0].name!r} are not among our instruments, so no judge can be asked."
+            )
+        return usable
 
     def report(self, planned: PlannedJob, work: Work, judge: ArmSpec, *, showings: int) -> dict[str, Any]:
         done_before = planned.done_before[PAIR]

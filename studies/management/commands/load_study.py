@@ -28,7 +28,7 @@ from studies.workbench.labels import one_or_more
 
 TO_SET = "the variable {} is not set here. Set it for the server and for commands, and start the server again."
 TRACKS = ("participant", "counsellor")  # that talk with arms
-SHOWN = 4  # places of values to fill in; the file marks them all
+MOST_PLACES = 4  # places of values to fill in; the file marks them all
 
 
 class Command(Base):
@@ -94,7 +94,7 @@ class Command(Base):
             self.stdout.write(text, ending="")
         else:
             self.write_new(out, text)
-            first = ", ".join(places[:SHOWN]) + (" …" if len(places) > SHOWN else "")
+            first = ", ".join(places[:MOST_PLACES]) + (" …" if len(places) > MOST_PLACES else "")
             self.say(f"{out}: {len(places)} values are marked `{MARK}`: {first}")
             self.say(f"Then load it, and try it yourself: manage.py load_study {out} --test-link")
         return {"skeleton": name, "out": str(out or ""), "fill_in": places}
@@ -109,11 +109,11 @@ class Command(Base):
             self.refuse(f"{out}: {error.strerror}")
 
     def load(self, file: Path, amendment: AmendmentReason | None, *, test_link: bool, base_url: str) -> dict[str, Any]:
-        known = [*instrument_ids(), *template_ids()]
+        instruments = [*instrument_ids(), *template_ids()]
         try:
             spec = read_study(
                 file,
-                instruments=known,
+                instruments=instruments,
                 prompt_folder=settings.FIXTURES / "prompts",
                 taken_keys=words_of_addresses(),
             )
@@ -130,8 +130,8 @@ class Command(Base):
                 f"{spec.key} has been opened, so what people meet is fixed. To change it, say what changes and why: "
                 '--amend "REASON". People under way keep their version.'
             )
-        except NamesModels as found:
-            self.refuse(f"--amend: people who are asked again read this text, and it names {found}. Leave that out.")
+        except NamesModels as error:
+            self.refuse(f"--amend: people who are asked again read this text, and it names {error}. Leave that out.")
         arms = f"{len(spec.arms)} {one_or_more(len(spec.arms), 'arm', 'arms')}"
         self.say(f"{spec.key}: {loaded.outcome}, version {loaded.protocol.version}, {arms}.")
         for line in describe_cards(loaded.cards):

@@ -27,17 +27,17 @@ class Command(Base):
         parser.add_argument("--send", action="store_true", help="send the mails")
 
     def work(self, study: str, file: Path, only: str | None, send: bool, **_options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         if send and settings.EMAIL_BACKEND == CONSOLE:
             self.refuse(f"{NO_MAIL} (docs/hosting.md).")
         try:
-            mails, left_out = read_mails(found, file)
+            mails, left_out = read_mails(study_row, file)
         except AddressesRefused as refusal:
             self.refuse(str(refusal))
         except (OSError, UnicodeDecodeError) as error:
             self.refuse(f"{file}: cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}")
         mails = [mail for mail in mails if only in (None, word_of(mail))]
-        spec = found.current().spec()
+        spec = study_row.current().spec()
         failed = self.send(mails, spec) if send else self.show(mails, spec)
         self.tell(left_out)
         return {
@@ -59,8 +59,8 @@ class Command(Base):
 
     def show(self, mails: list[Mail], spec: StudySpec) -> int:
         """Show one mail of each kind and language."""
-        shown = {(word_of(mail), mail.decision.participation.language): mail for mail in reversed(mails)}
-        for (word, _language), mail in sorted(shown.items()):
+        examples = {(word_of(mail), mail.decision.participation.language): mail for mail in reversed(mails)}
+        for (word, _language), mail in sorted(examples.items()):
             message = mail.write(spec)
             self.say(f"--- {word}, line {mail.line}: {message.subject}\n{message.body}")
         self.say(f"{len(mails)} {one_or_more(len(mails), 'mail', 'mails')} would be sent: --send sends them.")

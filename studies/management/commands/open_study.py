@@ -13,7 +13,7 @@ class Command(StageCommand):
         "time it lists what is missing, and changes nothing while something is."
     )
     to = Stage.OPEN
-    said = "is open: people can start"
+    outcome = "is open: people can start"
 
     def add(self, parser: CommandParser) -> None:
         super().add(parser)
@@ -25,8 +25,8 @@ class Command(StageCommand):
 
     def work(self, study: str, **options: Any) -> dict[str, Any]:
         name = options["resources_checked_by"]
-        kept = confirm_resources(self.study(study), name) if name else None
+        confirmation = confirm_resources(self.study(study), name) if name else None
         summary = super().work(study=study, **options)
-        if kept:  # a refusal keeps nothing, and must not say that it did
-            self.say(f"{kept.by_name} has tried the help lines of {kept.country}: recorded.")
+        if confirmation:  # a refusal keeps nothing, and must not say that it did
+            self.say(f"{confirmation.by_name} has tried the help lines of {confirmation.country}: recorded.")
         return summary

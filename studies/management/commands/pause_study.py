@@ -8,4 +8,4 @@ class Command(StageCommand):
         "begun can be finished. open_study ends the pause."
     )
     to = Stage.PAUSED
-    said = "is paused"
+    outcome = "is paused"

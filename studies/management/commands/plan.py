@@ -16,7 +16,7 @@ from studies.management.command import TAKE_TESTS, describe_left_out_tests
 from studies.management.command import Command as Base
 from studies.management.commands.analyse import progress_callback
 
-ASKED = {
+OPTION_HELP = {
     "r": "the correlation to expect, or to find",
     "half_width": "half of the interval's length, at most",
     "icc": "the intraclass correlation of single ratings to expect",
@@ -66,57 +66,57 @@ class Command(Base):
             each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
     def work(self, kind: str, out: Path | None, **options: Any) -> dict[str, Any]:
-        found = self.sample_size(**options) if kind == "sample-size" else self.precision(**options)
+        result = self.sample_size(**options) if kind == "sample-size" else self.precision(**options)
         if out is not None:
-            self.write(out, found)
-        return found
+            self.write(out, result)
+        return result
 
-    def write(self, out: Path, found: Mapping[str, Any]) -> None:
+    def write(self, out: Path, result: Mapping[str, Any]) -> None:
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            out.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             self.refuse(f"{out}: {error.strerror}")
 
     def precision(self, study: str, bootstrap: int, seed: int, include_tests: bool, **options: Any) -> dict[str, Any]:
-        wanted = {name: options[name] for name in OF if options[name] is not None}
+        filters = {name: options[name] for name in OF if options[name] is not None}
         if not include_tests and has_test_data_alone(self.study(study)):
             self.refuse(f"The study {study} has only test data. {TAKE_TESTS}")
         with tempfile.TemporaryDirectory() as folder, self.progress(0, "plan") as progress:
             tests = ["--include-tests"] if include_tests else []
             call_command("export", study, "--out", folder, *tests, verbosity=0)
             try:
-                found = plan_precision(
-                    Path(folder), wanted, bootstrap=bootstrap, seed=seed, on_progress=progress_callback(progress)
+                result = plan_precision(
+                    Path(folder), filters, bootstrap=bootstrap, seed=seed, on_progress=progress_callback(progress)
                 )
             except AnalysisError as error:
                 hint = describe_left_out_tests(self.study(study), include_tests=include_tests)
                 self.refuse(f"{error}\n{hint}".rstrip())
-        self.say("\n".join(lines_of(found)))
-        return found
+        self.say("\n".join(lines_of(result)))
+        return result
 
     def sample_size(self, question: str, **options: Any) -> dict[str, Any]:
-        wish = Wish(question, **{name: options[name] for name in ASKED})
+        wish = Wish(question, **{name: options[name] for name in OPTION_HELP})
         try:
-            found = self.chance(wish) if question in SIMULATED else self.need(wish)
+            result = self.chance(wish) if question in SIMULATED else self.need(wish)
         except ValueError as error:
             self.refuse(str(error))
-        return {"wish": asdict(wish), type(found).__name__.lower(): asdict(found)}
+        return {"wish": asdict(wish), type(result).__name__.lower(): asdict(result)}
 
     def need(self, wish: Wish) -> Need:
         from studies.analysis.planning.sample_size import need
 
-        found = need(wish)
-        self.say("\n".join(lines_of_need(asdict(found))))
-        return found
+        result = need(wish)
+        self.say("\n".join(lines_of_need(asdict(result))))
+        return result
 
     def chance(self, wish: Wish) -> Chance:
         from studies.analysis.planning.power import chance
 
         with self.progress(0, "simulate") as progress:
-            found = chance(wish, progress_callback(progress))
-        self.say("\n".join(lines_of_chance(asdict(found))))
-        return found
+            result = chance(wish, progress_callback(progress))
+        self.say("\n".join(lines_of_chance(asdict(result))))
+        return result
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +141,7 @@ def add_sample_size(parser: argparse.ArgumentParser) -> None:
         "D; by simulated studies, dependent: how likely two judges are told apart; discrimination: how many pairs of "
         "models are",
     )
-    for name, about in ASKED.items():
+    for name, about in OPTION_HELP.items():
         usual = Wish.__dataclass_fields__[name].default
         least, most = BOUNDS[name]
         explanation = f"{about} ({least:g} to {most:g}, default {usual:g})".replace("%", "%%")
@@ -151,21 +151,21 @@ def add_sample_size(parser: argparse.ArgumentParser) -> None:
     add_out(parser)
 
 
-def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
-    now = found["now"]
-    yield " · ".join(filter(None, found["of"].values()))
+def lines_of(result: Mapping[str, Any]) -> Iterator[str]:
+    now = result["now"]
+    yield " · ".join(filter(None, result["of"].values()))
     yield (
         f"r {now['r']:.3f}, {now['low']:.3f} to {now['high']:.3f} (half width {now['half_width']:.3f}), "
-        f"{found['n']} conversations, {found['clusters']} clusters"
+        f"{result['n']} conversations, {result['clusters']} clusters"
     )
-    yield from table(found["participants"], [*TABLE[1:2], *TABLE[3:], *WIDTHS[1:3]])
-    for plan in found["plans"]:
-        known = plan["reliability"]
-        yield f"\nReliability of a single rating: {known['estimate']:.2f} ({known['source']})"
+    yield from table(result["participants"], [*TABLE[1:2], *TABLE[3:], *WIDTHS[1:3]])
+    for plan in result["plans"]:
+        single = plan["reliability"]
+        yield f"\nReliability of a single rating: {single['estimate']:.2f} ({single['source']})"
         yield from table(plan["cells"], [*TABLE[1:], *WIDTHS])
-    for reliability in found["left_out"]:
+    for reliability in result["left_out"]:
         yield f"Reliability {reliability:.2f}: not even a perfect judge would reach the r there is; left out."
-    yield from found["notes"]
+    yield from result["notes"]
 
 
 def lines_of_need(need: Mapping[str, Any]) -> Iterator[str]:
@@ -176,9 +176,9 @@ def lines_of_need(need: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_chance(chance: Mapping[str, Any]) -> Iterator[str]:
-    asked = chance["asked"]
-    yield f"power: {asked['power']:.3f} ({asked['low']:.3f} to {asked['high']:.3f} in {chance['studies']} studies)"
-    for name, value in (asked | chance).items():
+    power = chance["asked"]
+    yield f"power: {power['power']:.3f} ({power['low']:.3f} to {power['high']:.3f} in {chance['studies']} studies)"
+    for name, value in (power | chance).items():
         if (
             name in ("people", "invited", "conversations", "independent", "design_effect", "least")
             and value is not None

@@ -42,12 +42,12 @@ class Command(Base):
 
     def work(self, *, study: str, name: str, instrument: str, each: int, **options: Any) -> dict[str, Any]:
         drawing = comparisons.Drawing(**{key: options[key] for key in comparisons.Drawing.__dataclass_fields__})
-        found = self.study(study)
+        study_row = self.study(study)
         try:
-            plan = comparisons.make_plan(found, name=name, instrument=instrument, each=each, drawing=drawing)
+            plan = comparisons.make_plan(study_row, name=name, instrument=instrument, each=each, drawing=drawing)
         except PlanRefused as refusal:
             nothing = isinstance(refusal, NothingToPlan) and not drawing.test_data
-            tests = nothing and conversations(found, is_test=True).exists()
+            tests = nothing and conversations(study_row, is_test=True).exists()
             self.refuse(f"{refusal} {OF_TESTS}" if tests else str(refusal))
         return self.report(plan, study)
 

@@ -10,9 +10,9 @@ from studies.management.command import Command as Base
 from studies.second_raters.reviews import (
     SOURCES,
     NothingToPlan,
+    PlanOptions,
     PlanRefused,
     Source,
-    WantedPlan,
     faults,
     make_plan,
     matching,
@@ -55,26 +55,26 @@ class Command(Base):
         )
 
     def work(self, *, study: str, **options: Any) -> dict[str, Any]:
-        found, wanted = self.study(study), self.plan_options(options)
-        if wrong := faults(found, wanted):
+        study_row, plan_options = self.study(study), self.plan_options(options)
+        if wrong := faults(study_row, plan_options):
             self.refuse("\n".join(f"--{about}: {text}" for about, text in wrong.items()))
         try:
-            plan = make_plan(found, wanted)
+            plan = make_plan(study_row, plan_options)
         except PlanRefused as refusal:
-            nothing = isinstance(refusal, NothingToPlan) and not wanted.source.is_test
-            tests = nothing and matching(found, replace(wanted.source, is_test=True)).exists()
+            nothing = isinstance(refusal, NothingToPlan) and not plan_options.source.is_test
+            tests = nothing and matching(study_row, replace(plan_options.source, is_test=True)).exists()
             self.refuse(f"{refusal} {OF_TESTS}" if tests else str(refusal))
         needed = list(plan.items.values_list("wanted", flat=True))
         self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")
         return {"plan": plan.pk, "name": plan.name, "conversations": len(needed), "ratings": sum(needed)}
 
-    def plan_options(self, options: dict[str, Any]) -> WantedPlan:
+    def plan_options(self, options: dict[str, Any]) -> PlanOptions:
         for name, least in {"size": 1, "each": 1, "repeat_every": 0}.items():
             if options[name] is not None and options[name] < least:
                 self.refuse(f"--{name.replace('_', '-')} must be at least {least}.")
         if not 0 <= options["overlap"] <= 1:
             self.refuse("--overlap must be from 0 to 1.")
-        return WantedPlan(
+        return PlanOptions(
             name=options["name"],
             instruments=[name for name in options["instruments"].split(",") if name],
             source=Source(

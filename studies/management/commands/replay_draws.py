@@ -31,8 +31,8 @@ class Command(Base):
             self.say(f"{replayed.draw.participation.code}: {difference}")
 
     def count_unknown(self, draws: list[ReplayedDraw]) -> dict[str, int]:
-        found: dict[str, int] = {}
+        unknown: dict[str, int] = {}
         for replayed in draws:
             for factor, own in replayed.draw.strata.items():
-                found[factor] = found.get(factor, 0) + (own["level"] is None)
-        return {factor: people for factor, people in found.items() if people}
+                unknown[factor] = unknown.get(factor, 0) + (own["level"] is None)
+        return {factor: people for factor, people in unknown.items() if people}

@@ -108,9 +108,9 @@ class Command(Base):
     def refuse_unfit(self, path: Path) -> bool:
         """Refuse a study file that could not be walked. Return whether it asks models."""
         prompts = settings.FIXTURES / "prompts"
-        known = [*instrument_ids(), *template_ids()]
+        instruments = [*instrument_ids(), *template_ids()]
         try:
-            spec = read_study(path, instruments=known, prompt_folder=prompts, taken_keys=words_of_addresses())
+            spec = read_study(path, instruments=instruments, prompt_folder=prompts, taken_keys=words_of_addresses())
         except StudyFileError as error:
             self.refuse("\n".join(f"{path}: {fault}" for fault in error.faults))
         except OSError as error:
@@ -121,13 +121,13 @@ class Command(Base):
             self.refuse(f"{path}: judges: are missing. The walk needs at least one (docs/judges.md).")
         return any(one.kind != "scripted" for one in (spec.seeker, *spec.arms, *spec.judges))
 
-    def open_folder(self, out: Path, kept: str) -> Path:
-        """Return the folder of the walk, beside `out`. With `kept`, it is the same in the next command."""
+    def open_folder(self, out: Path, name: str) -> Path:
+        """Return the folder of the walk, beside `out`. With `name`, it is the same in the next command."""
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            if not kept:
+            if not name:
                 return Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent)).resolve()
-            folder = (out.parent / f".{out.name}-{kept}").resolve()
+            folder = (out.parent / f".{out.name}-{name}").resolve()
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             self.refuse(f"{error.filename or out}: {error.strerror}")

@@ -56,15 +56,15 @@ class Command(Base):
         )
 
     def work(self, *, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         if count < 1 or options["concurrency"] < 1 or options["pace"] < 0:
             self.refuse("--count and --concurrency must be at least 1, --pace at least 0.")
         if options["estimate"]:
-            return {"estimate": self.estimate(found, track, count)}
+            return {"estimate": self.estimate(study_row, track, count)}
         base_url = base_url.rstrip("/")
         self.look_for_server(base_url)
         seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
-        bots = list(self.bots(found, count, track, seed, base_url, options["pace"]))
+        bots = list(self.bots(study_row, count, track, seed, base_url, options["pace"]))
         failed = self.walk(bots, options["concurrency"])
         if hint := get_hint(study, failed):
             self.say(hint)
@@ -144,7 +144,7 @@ def describe_stuck(stuck: BotStuck) -> str:
 
 
 def get_hint(study: str, failed: Sequence[str]) -> str:
-    """Return what shows which models answer; empty if no bot was without a reply."""
+    """Return a hint at the command that shows which models answer; empty if no bot was without a reply."""
     if not any(NO_REPLY in line for line in failed):
         return ""
     return f"Ask each model one question to see which ones answer: manage.py check_models {study}"
@@ -154,8 +154,8 @@ def get_hint(study: str, failed: Sequence[str]) -> str:
 def person_of(study: Study, track: str, seed: int, number: int) -> tuple[Participation, str]:
     """Return the person of this seed and number with a new link; the earlier link is stored as a hash only."""
     code = code_of(f"{study.key} {track} {seed} {number}")
-    if known := Participation.objects.filter(study=study, code=code, is_test=True).first():
-        return known, new_link(known)
+    if existing := Participation.objects.filter(study=study, code=code, is_test=True).first():
+        return existing, new_link(existing)
     participation, token = invite(study, track=track, is_test=True)
     participation.code = code
     participation.save(update_fields=["code"])

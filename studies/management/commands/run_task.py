@@ -141,7 +141,7 @@ def plan(task: Task) -> None:
 
 
 def check_models(task: Task) -> None:
-    """Keep what each model answered. Models that do not answer are an outcome, not a failure of the task."""
+    """Store the answer of each model. Models that do not answer are an outcome, not a failure of the task."""
     summary, _code = run(["check_models", task.study.key, *task.arguments])
     outcome = {name: summary[name] for name in ("version", "currency", "models")}
     Task.objects.filter(pk=task.pk).update(outcome=outcome)

@@ -6,7 +6,7 @@ from dialogue.seekers.components import components
 from studies.design.spec import StudySpec
 from studies.management.simulating import SimulatingCommand, keys_in
 from studies.simulation.benchmark import Benchmark, Estimating
-from studies.simulation.choice import chosen_arms, fitting_profiles, seeker_setup
+from studies.simulation.choice import fitting_profiles, get_arms, seeker_setup
 from studies.simulation.setup import Setup
 
 
@@ -34,15 +34,15 @@ class Command(SimulatingCommand):
         self.add_limit_argument(parser)
 
     def work(self, *, study: str, seeker: str, **options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         self.refuse_odd_numbers(options, "limit")
         if options["without"] and seeker == "average":
             self.refuse("--without leaves out behaviours of the worst case; average seekers have none.")
-        protocol = found.current()
+        protocol = study_row.current()
         spec = protocol.spec()
         setup = self.setup(spec, seeker, options)
-        arms = self.choose(chosen_arms, spec, keys_in(options["arms"]))
-        fitting = self.choose(fitting_profiles, found, spec, options["profiles"], [setup])
+        arms = self.choose(get_arms, spec, keys_in(options["arms"]))
+        fitting = self.choose(fitting_profiles, study_row, spec, options["profiles"], [setup])
         self.say_left_out(fitting)
         run = Benchmark(
             protocol,

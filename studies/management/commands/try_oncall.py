@@ -26,16 +26,16 @@ class Command(Base):
         )
 
     def work(self, study: str, all: bool, wait: float, **_options: Any) -> dict[str, Any]:
-        found = self.study(study)
+        study_row = self.study(study)
         if not 0 <= wait <= 24 * 60:
             self.refuse("--wait must be from 0 to 1440 minutes.")
-        if not rota.get_contacts(found.current().spec()):
+        if not rota.get_contacts(study_row.current().spec()):
             self.refuse(
                 f"The study file of {study} names no one on call. Add oncall_email or [[safety.oncall]] to it, and "
                 f"load it again."
             )
         self.warn_of_address()
-        outcomes = send_drill(found, to_all=all)
+        outcomes = send_drill(study_row, to_all=all)
         for outcome in outcomes:
             self.say(line_of(outcome))
         sent = [outcome.alarm for outcome in outcomes if not outcome.error]
@@ -60,7 +60,7 @@ class Command(Base):
             )
 
     def wait_for(self, sent: list[Alarm], contacts: list[str], seconds: float) -> set[str]:
-        """Return who has acknowledged. Either message to a contact counts."""
+        """Return the contacts who have acknowledged. Either message to a contact counts."""
         give_up = time.monotonic() + seconds
         answered: set[str] = set()
         rows = Alarm.objects.filter(pk__in=[alarm.pk for alarm in sent], acknowledged_at__isnull=False)
@@ -78,7 +78,8 @@ class Command(Base):
 
 
 def line_of(outcome: Outcome) -> str:
-    """Return who, where and what came back. Of a webhook only the host: its path may be a secret."""
+    """Return the line about one message: contact, address and answer. Of a webhook it names only the host, because
+    the path may be a secret."""
     alarm = outcome.alarm
     place = urlsplit(alarm.address).hostname if alarm.channel == Alarm.Channel.WEBHOOK else alarm.address
     came = f"not sent: {outcome.error}" if outcome.error else f"sent, the answer was: {outcome.answer}"

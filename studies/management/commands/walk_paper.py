@@ -93,30 +93,30 @@ class Command(Base):
     def load(self, path: Path) -> StudySpec:
         self.run_part(Part("load_study", ("load_study", str(path))))
         if Study.objects.count() > 1:
-            known = ", ".join(Study.objects.order_by("pk").values_list("key", flat=True))
-            self.refuse(f"The unfinished walk is of another study ({known}). Give its file, or remove the folder.")
+            keys = ", ".join(Study.objects.order_by("pk").values_list("key", flat=True))
+            self.refuse(f"The unfinished walk is of another study ({keys}). Give its file, or remove the folder.")
         return Study.objects.get().current().spec()
 
     def arm(self, spec: StudySpec, key: str) -> str:
         """Return the arm with which behaviours are left out: the paper has one too."""
-        known = [arm.key for arm in spec.arms]
-        if key and key not in known:
-            self.refuse(f"--arm: the study has no arm {key!r}. It has: {', '.join(known)}.")
-        return key or known[-1]
+        keys = [arm.key for arm in spec.arms]
+        if key and key not in keys:
+            self.refuse(f"--arm: the study has no arm {key!r}. It has: {', '.join(keys)}.")
+        return key or keys[-1]
 
     # Asking before paid work
 
     def ask(self, walk: Walk) -> None:
-        found = Quote()
+        quote = Quote()
         for part in walk.estimates():
-            found.add(summary_of([*part.line, "--estimate"])["estimate"])
-        cost = "no price is known" if found.cost is None else f"about {found.cost:.2f} {found.currency}"
+            quote.add(summary_of([*part.line, "--estimate"])["estimate"])
+        cost = "no price is known" if quote.cost is None else f"about {quote.cost:.2f} {quote.currency}"
         self.say(
-            f"{found.items['conversations']} conversations and {found.items['judgements']} judgements: {found.calls:,} "
-            f"calls, {found.input_tokens:,} input and {found.output_tokens:,} output tokens, {cost}.\n{NOT_ESTIMATED}"
+            f"{quote.items['conversations']} conversations and {quote.items['judgements']} judgements: {quote.calls:,} "
+            f"calls, {quote.input_tokens:,} input and {quote.output_tokens:,} output tokens, {cost}.\n{NOT_ESTIMATED}"
         )
-        if found.unset_keys:
-            self.refuse(f"Set these variables first: {', '.join(found.unset_keys)}.")
+        if quote.unset_keys:
+            self.refuse(f"Set these variables first: {', '.join(quote.unset_keys)}.")
         if not sys.stdin.isatty():
             self.refuse("This asks models, which may cost money. Add --yes to do it.")
         if input("Continue? [y/N] ").strip().lower() not in ("y", "yes"):
@@ -169,10 +169,10 @@ class Command(Base):
 
     def run_part(self, part: Part, *more: str) -> Decimal:
         """Run a command and return its cost. Stop, saying why, where it did not do all."""
-        out, told = StringIO(), StringIO()
+        out, errors = StringIO(), StringIO()
         try:
-            with redirect_stderr(told):
-                call_command(*part.line, *more, "--json", stdout=out, stderr=told, verbosity=0)
+            with redirect_stderr(errors):
+                call_command(*part.line, *more, "--json", stdout=out, stderr=errors, verbosity=0)
         except CommandError as error:
             raise CommandError(f"{part.label}: {error}", returncode=error.returncode) from error
         except SystemExit as stop:  # how our commands say that a part failed

@@ -12,7 +12,7 @@ from studies.instruments.interview_guide import pages_of, sections_for
 from studies.instruments.loading import load
 from studies.models import Participation
 from studies.person.outline import outline
-from studies.second_raters.reviews import Source, WantedPlan, make_plan
+from studies.second_raters.reviews import PlanOptions, Source, make_plan
 from tests import factories
 from tests.people import Person
 
@@ -103,4 +103,4 @@ def test_share_stays_where_more_work_has_come():
 
 
 def plan(study, name):
-    make_plan(study, WantedPlan(name=name, instruments=("emoharbor_10",), source=Source(), calibration=False))
+    make_plan(study, PlanOptions(name=name, instruments=("emoharbor_10",), source=Source(), calibration=False))

@@ -8,7 +8,7 @@ import pytest
 from studies.instruments.loading import load
 from studies.models import Response
 from studies.participation.responses import rater_for
-from studies.second_raters.reviews import Source, WantedPlan, make_plan
+from studies.second_raters.reviews import PlanOptions, Source, make_plan
 from tests import factories
 from tests.people import Person
 
@@ -80,7 +80,7 @@ def test_checkpoints_which_participants_alone_have_are_in_the_first_person():
 def test_second_raters_read_of_the_seeker_also_in_examples(calibration):
     here = study()
     factories.run_with_turns(here)
-    make_plan(here, WantedPlan(name="first", instruments=(SCALE,), source=Source(), calibration=calibration))
+    make_plan(here, PlanOptions(name="first", instruments=(SCALE,), source=Source(), calibration=calibration))
     reviewer = Person(track="reviewer")
     reviewer.go_to("questionnaire")
     reviewer.send(AGREED)

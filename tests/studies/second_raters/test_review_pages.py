@@ -15,7 +15,7 @@ from studies.judging.comparisons import pair_raters
 from studies.models import Answer, Draft, Response, Review
 from studies.second_raters import comparisons, reviews
 from studies.second_raters.review_pages import ReviewPlanForm
-from studies.second_raters.reviews import Source, WantedPlan, make_plan
+from studies.second_raters.reviews import PlanOptions, Source, make_plan
 from tests import factories
 from tests.people import Person
 
@@ -33,7 +33,7 @@ def study():
 
 def plan_of(study, **fields):
     wanted = {"name": "first", "instruments": (SCALE,), "source": Source(), "calibration": False, **fields}
-    return make_plan(study, WantedPlan(**wanted))
+    return make_plan(study, PlanOptions(**wanted))
 
 
 def at_work(study="demo", language="en"):

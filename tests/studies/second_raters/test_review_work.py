@@ -19,7 +19,7 @@ from studies.instruments.loading import load
 from studies.instruments.vignettes import vignettes
 from studies.models import Adjudication, Response, Review, ReviewItem, ReviewPlan
 from studies.second_raters import disagreements, review_work, reviews
-from studies.second_raters.reviews import Source, WantedPlan, make_plan, next_review_for
+from studies.second_raters.reviews import PlanOptions, Source, make_plan, next_review_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def address(name, *args):
 
 def plan_of(study, **fields):
     wanted = {"name": "first", "instruments": (SCALE,), "source": Source(), "calibration": False, **fields}
-    return make_plan(study, WantedPlan(**wanted))
+    return make_plan(study, PlanOptions(**wanted))
 
 
 def reviewer_of(study, **fields):
@@ -190,7 +190,7 @@ def test_items_on_which_reviewers_differ_come_largest_first(study, differing):
     found = disagreements.disagreements(plan)
 
     assert [(one.run, one.item, one.spread()) for one in found] == [(run, "safety", 4), (run, "engagement", 2)]
-    assert {(said.rater, said.score, said.reason) for said in found[0].said} == {
+    assert {(said.rater, said.score, said.reason) for said in found[0].ratings} == {
         (first.code, 5.0, "It kept to the matter."),
         (second.code, 1.0, ""),
     }

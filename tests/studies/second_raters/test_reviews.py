@@ -17,7 +17,7 @@ from studies.models import Answer, Participation, Response, Review, ReviewPlan
 from studies.participation import progress
 from studies.participation.responses import answers_of
 from studies.second_raters import reviews
-from studies.second_raters.reviews import Source, WantedPlan, faults, make_plan, next_review_for
+from studies.second_raters.reviews import PlanOptions, Source, faults, make_plan, next_review_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def conversations(study, count, **fields):
 
 
 def plan_of(study, *, name="first", instruments=(SCALE,), calibration=False, source=None, **fields):
-    wanted = WantedPlan(name, instruments, source or Source(), calibration=calibration, **fields)
+    wanted = PlanOptions(name, instruments, source or Source(), calibration=calibration, **fields)
     assert faults(study, wanted) == {}
     return make_plan(study, wanted)
 
@@ -166,7 +166,7 @@ def test_a_plan_that_cannot_be_made_is_refused_with_its_place(study, changes, ab
     plan_of(study, name="there")
 
     assert list(
-        faults(study, WantedPlan(**{"name": "new", "instruments": (SCALE,), "source": Source(), **changes}))
+        faults(study, PlanOptions(**{"name": "new", "instruments": (SCALE,), "source": Source(), **changes}))
     ) == [about]
 
 

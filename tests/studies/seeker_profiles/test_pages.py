@@ -89,7 +89,7 @@ def test_list_tells_state_and_checks(study: Study, desk: Client) -> None:
     response = desk.get(address())
     rows = response.context["rows"]
     assert [row.profile.key for row in rows] == sorted(PROFILES)
-    assert {(str(row.state), row.found) for row in rows} == {("approved", 0)}
+    assert {(str(row.state), row.findings) for row in rows} == {("approved", 0)}
     assert "Rowan, 24, non-binary, call-centre agent" in response.content.decode()
 
 

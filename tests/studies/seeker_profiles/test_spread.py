@@ -19,7 +19,7 @@ CONTENTS = [
 
 def shown(contents) -> dict:
     return {
-        str(one.label): (one.known, [(bar.value, bar.count, bar.percent) for bar in one.bars], one.more)
+        str(one.label): (one.total, [(bar.value, bar.count, bar.percent) for bar in one.bars], one.more)
         for one in describe_spread(contents)
     }
 
@@ -55,6 +55,6 @@ def test_page_counts_those_that_the_filters_leave(study: Study, desk) -> None:
             )
     address = reverse("research-profiles", args=[study.key])
     whole, english = (desk.get(address, given).context["spread"] for given in ({}, {"language": "en"}))
-    assert [one.known for one in whole] == [80] * 6
-    assert [one.known for one in english] == [40] * 6
+    assert [one.total for one in whole] == [80] * 6
+    assert [one.total for one in english] == [40] * 6
     assert sum(bar.count for bar in english[0].bars) == 40

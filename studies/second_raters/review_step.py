@@ -237,7 +237,7 @@ def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[ShownTurn]:
 
 def differences(one: Vignette, scores: dict[str, float], language: str) -> Iterator[Difference]:
     scale = load(one.instrument)
-    for item, known in one.known.items():
+    for item, known in one.scores.items():
         label = scale.item(item).label or scale.item(item).text
         yield Difference(label[language], int(scores[item]), known.score, known.why[language])
 

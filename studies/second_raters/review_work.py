@@ -128,7 +128,7 @@ def get_calibration(review: Review) -> list[CalibratedItem]:
     """Return what the reviewer gave a vignette's items, and what is known of them."""
     if not review.vignette:
         return []
-    known = vignette(review.vignette).known
+    known = vignette(review.vignette).scores
     return [CalibratedItem(item, given, known[item].score) for item, given in review.scores.items()]
 
 

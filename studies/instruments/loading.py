@@ -352,12 +352,10 @@ class Builder:
         for part in ("factors", "facets"):
             for number, one in enumerate(getattr(self.file, part)):
                 yield self.scale(one, (part, number), list(items.values()))
-        scale_keys = {one.key for one in (*self.file.factors, *self.file.facets)}
+        names = {one.key for one in (*self.file.factors, *self.file.facets)}
         for place, item in items.items():
-            if item.scale and item.scale not in scale_keys:
-                wrong = _('the file describes no scale "%(scale)s"', scale=item.scale) + suggestion(
-                    item.scale, scale_keys
-                )
+            if item.scale and item.scale not in names:
+                wrong = _('the file describes no scale "%(scale)s"', scale=item.scale) + suggestion(item.scale, names)
                 self.fault((*place, "factor"), wrong)
         if self.file.dimensions:
             keys = tuple(item.key for item in items.values() if item.instructed is None)

@@ -32,14 +32,14 @@ class KeepsWhatIsNeeded(admin.ModelAdmin):
     delete_confirmation_template = "studies/admin/delete.html"
     delete_selected_confirmation_template = "studies/admin/delete_selected.html"
 
-    def why_kept(self, rows: Iterable[Any]) -> Iterator[str]:
+    def reasons_to_keep(self, rows: Iterable[Any]) -> Iterator[str]:
         """Yield a sentence for each reason why not all of these can be deleted."""
         raise NotImplementedError
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, Any, Any, list[str]]:
         """Return what would be deleted and what forbids it; where the last is not empty Django deletes nothing."""
         deleted, counts, needed, protected = super().get_deleted_objects(objs, request)
-        return deleted, counts, needed, list(self.why_kept(objs)) or protected
+        return deleted, counts, needed, list(self.reasons_to_keep(objs)) or protected
 
 
 class ModelRowAdmin(ReadOnly):
@@ -137,8 +137,8 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class AccountAdmin(KeepsWhatIsNeeded, UserAdmin):
-    def why_kept(self, rows: Iterable[User]) -> Iterator[str]:
+    def reasons_to_keep(self, rows: Iterable[User]) -> Iterator[str]:
         coders = Decision.objects.filter(coder__in=[user.pk for user in rows]).values_list("coder__username", flat=True)
         for name in sorted(set(coders)):
-            told = _("%(name)s has made decisions about what is left out of results. Untick “Active” instead.")
-            yield told % {"name": name}
+            message = _("%(name)s has made decisions about what is left out of results. Untick “Active” instead.")
+            yield message % {"name": name}

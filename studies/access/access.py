@@ -35,8 +35,8 @@ class Access:
     def roles(self) -> frozenset[Role]:
         if not is_researcher(self.user):
             return frozenset()
-        found = Membership.objects.filter(study=self.study, user_id=self.user.pk).values_list("role", flat=True)
-        return frozenset(map(Role, found)) | ({Role.ADMIN} if is_installation_admin(self.user) else set())
+        roles = Membership.objects.filter(study=self.study, user_id=self.user.pk).values_list("role", flat=True)
+        return frozenset(map(Role, roles)) | ({Role.ADMIN} if is_installation_admin(self.user) else set())
 
     @cached_property
     def acts(self) -> frozenset[Act]:

@@ -320,7 +320,7 @@ UNLOGGED_COMMANDS: Mapping[str, tuple[str, ...]] = {
 
 
 def find_logged(route: str, method: str) -> tuple[LoggedAct | None, bool]:
-    """Return what a request to a route is written down as, and whether apart from its transaction.
+    """Return the act to log for a request to a route, and whether it is written apart from the transaction.
 
     `route`: the name with its namespace (`resolver_match.view_name`).
     """

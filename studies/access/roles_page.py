@@ -132,9 +132,9 @@ def routes_part() -> Iterator[str]:
 
 
 def describe_logged(line: RouteLine | None) -> str:
-    """Return what the audit log writes down, as `saw person, changed person`."""
-    found = [logged for logged in (line.look, line.change) if logged] if line else []
-    return ", ".join(f"{logged.act.value} {logged.thing.value}" for logged in found) or "–"
+    """Return the acts in the audit log as text, such as `saw person, changed person`."""
+    acts = [logged for logged in (line.look, line.change) if logged] if line else []
+    return ", ".join(f"{logged.act.value} {logged.thing.value}" for logged in acts) or "–"
 
 
 def unlogged_part() -> str:

@@ -30,11 +30,11 @@ SYSTEMS = {
 @require_GET
 @researchers_only
 def account(request: HttpRequest) -> HttpResponse:
-    found = Authenticator.objects.filter(user_id=request.user.pk).order_by("pk")
-    codes = found.filter(type=Kind.RECOVERY_CODES).first()
+    authenticators = Authenticator.objects.filter(user_id=request.user.pk).order_by("pk")
+    codes = authenticators.filter(type=Kind.RECOVERY_CODES).first()
     context = {
-        "app": found.filter(type=Kind.TOTP).first(),
-        "passkeys": found.filter(type=Kind.WEBAUTHN),
+        "app": authenticators.filter(type=Kind.TOTP).first(),
+        "passkeys": authenticators.filter(type=Kind.WEBAUTHN),
         "codes": codes,
         "has_factor": is_mfa_enabled(request.user, [Kind.TOTP, Kind.WEBAUTHN]),
         "must_have_factor": lacks_second_factor(request.user),
@@ -48,8 +48,8 @@ def account(request: HttpRequest) -> HttpResponse:
 
 def name_browser(user_agent: str) -> str:
     """Return the browser and the system as "Firefox, Windows"; what it says of itself where it is neither of ours."""
-    found = [next((name for word, name in names.items() if word in user_agent), "") for names in (BROWSERS, SYSTEMS)]
-    return ", ".join(filter(None, found)) or user_agent
+    parts = [next((name for word, name in names.items() if word in user_agent), "") for names in (BROWSERS, SYSTEMS)]
+    return ", ".join(filter(None, parts)) or user_agent
 
 
 @require_POST

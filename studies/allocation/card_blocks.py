@@ -56,7 +56,7 @@ def take_row(participation: Participation) -> Draw:
 def held_rows(participation: Participation) -> tuple[list[int], list[int]]:
     """Return the rows that someone holds, and those of them whose holder is gone."""
     rows = others_beside(participation).filter(order_index__isnull=False).order_by("order_index")
-    held, left = (found.values_list("order_index", flat=True) for found in (rows, rows.filter(LEFT)))
+    held, left = (people.values_list("order_index", flat=True) for people in (rows, rows.filter(LEFT)))
     return list(held), list(left)
 
 
@@ -129,5 +129,5 @@ def planned_places(protocol: Protocol, block: int) -> list[Places]:
 def shown_row(index: int, planned: Places, holder: Participation | None, left: set[int]) -> ShownRow:
     if holder is None:
         return ShownRow(index + 1, None, False, planned)
-    given = holder.cards or [""] * len(holder.order)
-    return ShownRow(index + 1, holder, holder.pk in left, tuple(zip(holder.order, given, strict=True)))
+    card_keys = holder.cards or [""] * len(holder.order)
+    return ShownRow(index + 1, holder, holder.pk in left, tuple(zip(holder.order, card_keys, strict=True)))

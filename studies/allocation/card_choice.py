@@ -19,11 +19,11 @@ def choose_cards(keys: Sequence[str], order: Sequence[str], uses: CardUses, *, s
     for (_arm, card), people in uses.items():
         drawn[card] += people
     queue = sorted(draw.sample(sorted(keys), k=len(keys)), key=lambda key: drawn[key])
-    found: list[str] = []
+    cards: list[str] = []
     for start in range(0, len(order), len(queue)):
         arms = order[start : start + len(queue)]
-        found += deal(arms, draw.sample(queue[: len(arms)], k=len(arms)), uses)
-    return found
+        cards += deal(arms, draw.sample(queue[: len(arms)], k=len(arms)), uses)
+    return cards
 
 
 def deal(arms: Sequence[str], cards: list[str], uses: CardUses) -> list[str]:

@@ -77,11 +77,11 @@ def seen_by(participation: Participation, strata: Mapping[str, Mapping[str, Any]
         "orders": count_orders(order for order, _status, _strata in holders),
         "completed": count_orders(order for order, status, _strata in holders if status == Status.COMPLETED),
     }
-    known = {factor: own["level"] for factor, own in strata.items() if own["level"] is not None}
+    levels = {factor: own["level"] for factor, own in strata.items() if own["level"] is not None}
     if strata:
         seen["strata"] = {
             factor: count_orders(order for order, _status, theirs in holders if level_in(theirs, factor) == level)
-            for factor, level in known.items()
+            for factor, level in levels.items()
         }
     return seen
 

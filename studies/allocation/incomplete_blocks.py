@@ -76,9 +76,9 @@ def base_sets(arms: int, per_person: int, count: int, often: int) -> Iterator[li
         return
     steps = iter(range(MOST_STEPS))
 
-    def extend(chosen: list[Set], seen: Sequence[int], start: int) -> Iterator[list[Set]]:
-        if len(chosen) == count:
-            yield chosen
+    def extend(sets: list[Set], seen: Sequence[int], start: int) -> Iterator[list[Set]]:
+        if len(sets) == count:
+            yield sets
             return
         for number in range(start, len(candidates)):
             if next(steps, None) is None:
@@ -89,6 +89,6 @@ def base_sets(arms: int, per_person: int, count: int, often: int) -> Iterator[li
                 now[(b - a) % arms] += 1
                 now[(a - b) % arms] += 1
             if max(now) <= often:
-                yield from extend([*chosen, one], now, number)
+                yield from extend([*sets, one], now, number)
 
     yield from extend([], [0] * arms, 0)

@@ -39,8 +39,8 @@ def find_lapsed(people: QuerySet[Participation], moment: datetime) -> list[int]:
     since this moment."""
     silent = people.filter(absent_since(moment), status__in=AWAITED, paused_at=None)
     closed = Count("runs", filter=Q(runs__conversation__status=ConversationStatus.CLOSED))
-    found = silent.annotate(closed=closed).values_list("pk", "order", "closed")
-    return [key for key, order, closed in found if closed < max(len(order), 1)]
+    rows = silent.annotate(closed=closed).values_list("pk", "order", "closed")
+    return [key for key, order, closed in rows if closed < max(len(order), 1)]
 
 
 def absent_since(moment: datetime) -> Q:

@@ -42,5 +42,5 @@ def count_completed(study: Study) -> int:
 
 def has_place(study: Study, track: str, *, is_test: bool) -> bool:
     """Return whether someone new may begin. Test people always may."""
-    wanted = None if is_test else places_of(study, track)
-    return wanted is None or count_places_taken(study) < wanted
+    limit = None if is_test else places_of(study, track)
+    return limit is None or count_places_taken(study) < limit

@@ -43,8 +43,8 @@ class Rule:
 
     def sets(self) -> Counter[Order]:
         """Return the sets of arms of a full round, each with how often it comes."""
-        found = incomplete_blocks(len(self.arms), self.per_person, self.seed)
-        return Counter(tuple(self.arms[number] for number in one) for one in found)
+        blocks = incomplete_blocks(len(self.arms), self.per_person, self.seed)
+        return Counter(tuple(self.arms[number] for number in one) for one in blocks)
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class Tallies:
 
 
 def _tally(uses: Uses, parts: Parts) -> Counter:
-    found: Counter = Counter()
+    tally: Counter = Counter()
     for order, people in uses.items():
         for part in parts(order):
-            found[part] += people
-    return found
+            tally[part] += people
+    return tally

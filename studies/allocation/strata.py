@@ -10,7 +10,7 @@ from typing import Any
 from studies.allocation.leases import others_beside
 from studies.allocation.levels import cuts_between, level_of
 from studies.design.spec import BIG_FIVE, SEVERITY
-from studies.design.strata import Source, asked_before_chats
+from studies.design.strata import Source, instruments_before_chats
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import load
 from studies.instruments.scoring import score
@@ -28,11 +28,11 @@ def stratum_of(participation: Participation, factor: str) -> Stratum:
     if factor == "language":
         return {"level": participation.language or None}
     source = source_of(participation, factor)
-    given = None if source is None else own_score(participation, source)
-    if source is None or given is None:
+    value = None if source is None else own_score(participation, source)
+    if source is None or value is None:
         return {"level": None}
     minimum, maximum = bounds_of(source)
-    own = minimum + maximum - given if source.is_reversed else given
+    own = minimum + maximum - value if source.is_reversed else value
     cuts = cuts_between([*earlier_scores(participation, factor), own], minimum=minimum, maximum=maximum)
     return {"level": level_of(own, cuts), "score": own, "cuts": list(cuts)}
 
@@ -40,11 +40,11 @@ def stratum_of(participation: Participation, factor: str) -> Stratum:
 def source_of(participation: Participation, factor: str) -> Source | None:
     """Return the instrument and key that tell the factor, as far as people of this track are asked."""
     spec = participation.design()
-    asked = asked_before_chats(spec, participation.track)
+    instruments = instruments_before_chats(spec, participation.track)
     if factor == SEVERITY:
         source = Source(*spec.order.severity_source())
-        return source if source.instrument in asked else None
-    scales = ((name, scale.scale) for name in asked for scale in score(load(name), {}))
+        return source if source.instrument in instruments else None
+    scales = ((name, scale.scale) for name in instruments for scale in score(load(name), {}))
     return next((Source(name, key) for name, key in scales if key == BIG_FIVE[factor]), None)
 
 
@@ -57,10 +57,10 @@ def own_score(participation: Participation, source: Source) -> float | None:
 
 
 def answers_to(participation: Participation, questionnaire: Questionnaire) -> Mapping[str, float]:
-    given = Answer.objects.filter(
+    answers = Answer.objects.filter(
         response__rater__participation=participation, response__instrument=questionnaire.id, value__isnull=False
     )
-    return dict(given.filter(response__run=None).values_list("item", "value"))
+    return dict(answers.filter(response__run=None).values_list("item", "value"))
 
 
 def bounds_of(source: Source) -> tuple[float, float]:
@@ -74,4 +74,4 @@ def bounds_of(source: Source) -> tuple[float, float]:
 def earlier_scores(participation: Participation, factor: str) -> list[float]:
     """Return the scores of those who were drawn before, whatever became of them."""
     strata = Draw.objects.filter(participation__in=others_beside(participation)).values_list("strata", flat=True)
-    return [found[factor]["score"] for found in strata if found.get(factor, {}).get("score") is not None]
+    return [levels[factor]["score"] for levels in strata if levels.get(factor, {}).get("score") is not None]

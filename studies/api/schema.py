@@ -47,14 +47,14 @@ def add_refusals(result: dict[str, Any], generator: SchemaGenerator, request: An
 
 
 def refusals_of(path: str, operation: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    found = {code: (meaning, REFUSAL) for code, meaning in ALWAYS.items()}
+    refusals = {code: (meaning, REFUSAL) for code, meaning in ALWAYS.items()}
     if "requestBody" in operation:
-        found["415"] = "The body must be JSON.", REFUSAL
+        refusals["415"] = "The body must be JSON.", REFUSAL
     if "requestBody" in operation or any(one["in"] == "query" for one in operation.get("parameters", ())):
-        found["400"] = "Something in the request is wrong.", FAULTS
+        refusals["400"] = "Something in the request is wrong.", FAULTS
     if "{" in path:
-        found["404"] = "There is no such thing.", REFUSAL
-    return found
+        refusals["404"] = "There is no such thing.", REFUSAL
+    return refusals
 
 
 def refusal(meaning: str, schema: str) -> dict[str, Any]:

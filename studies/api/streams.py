@@ -83,8 +83,8 @@ class Outbox(io.RawIOBase):
         return len(data)
 
     def take(self) -> bytes:
-        taken, self.held = bytes(self.held), bytearray()
-        return taken
+        data, self.held = bytes(self.held), bytearray()
+        return data
 
 
 def zip_pieces(folder: "TemporaryDirectory[str]") -> Iterator[bytes]:

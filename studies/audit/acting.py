@@ -29,7 +29,7 @@ _find_actor: ContextVar[Callable[[], Actor]] = ContextVar("find_actor", default=
 
 
 def get_actor() -> Actor:
-    """Return who acts now; by default the server, which has no name."""
+    """Return the current actor; by default the server, which has no name."""
     return _find_actor.get()()
 
 

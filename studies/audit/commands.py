@@ -28,7 +28,7 @@ def run_recorded(name: str, work: Callable[..., Summary], options: Summary) -> S
 def run_together(line: LoggedCommand, work: Callable[..., Summary], options: Summary) -> Summary:
     with notice_changes() as changes:
         summary = work(**options)
-    if changes.made:
+    if changes.has_any:
         record(study_of(options, summary), *line.logged)
     return summary
 

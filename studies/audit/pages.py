@@ -57,8 +57,8 @@ def log(request: HttpRequest, study: Study) -> HttpResponse:
 
 def filter_entries(entries: QuerySet[AuditEntry], request: HttpRequest) -> QuerySet[AuditEntry]:
     """Filter by who, act and thing, and by days in UTC, both included."""
-    given = {"by_name": request.GET.get("who"), "act": request.GET.get("act"), "thing": request.GET.get("thing")}
-    entries = entries.filter(**{field: value for field, value in given.items() if value})
+    filters = {"by_name": request.GET.get("who"), "act": request.GET.get("act"), "thing": request.GET.get("thing")}
+    entries = entries.filter(**{field: value for field, value in filters.items() if value})
     if first := read_day(request, "from"):
         entries = entries.filter(at__gte=datetime.combine(first, time.min, UTC))
     if last := read_day(request, "to"):
@@ -87,9 +87,9 @@ def choices(entries: QuerySet[AuditEntry], request: HttpRequest) -> list[Choice]
 
 
 def rows_of(entries: Iterable[AuditEntry]) -> list[Row]:
-    shown = list(entries)
-    people = people_by_record_code({entry.code.partition("/")[0] for entry in shown})
-    return [row_of(entry, people) for entry in shown]
+    all_entries = list(entries)
+    people = people_by_record_code({entry.code.partition("/")[0] for entry in all_entries})
+    return [row_of(entry, people) for entry in all_entries]
 
 
 def people_by_record_code(codes: Iterable[str]) -> dict[str, str]:

@@ -82,7 +82,7 @@ def record_write_apart(request: HttpRequest, match: ResolverMatch, logged: Logge
     form can be taken over in part."""
     with notice_changes() as changes:
         response = answer()
-    if response.status_code < FAULTS and changes.made:
+    if response.status_code < FAULTS and changes.has_any:
         write_entry(request, match, logged, response)
     return response
 
@@ -98,8 +98,8 @@ def write_refusal(request: HttpRequest, match: ResolverMatch, logged: LoggedAct,
     if get_actor().account is None:
         return
     key = study_of(match)
-    found = key if Study.objects.filter(key=key).exists() else INSTALLATION
-    record(found, AuditEntry.Act.REFUSED, logged.thing, code_for(found, match.view_name, match.kwargs))
+    study_key = key if Study.objects.filter(key=key).exists() else INSTALLATION
+    record(study_key, AuditEntry.Act.REFUSED, logged.thing, code_for(study_key, match.view_name, match.kwargs))
     response[HEADER] = request.audit_number
 
 

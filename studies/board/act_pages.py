@@ -82,10 +82,10 @@ def page_that_asks(
     return show(request, study, "act", context, status=status)
 
 
-def go_back(request: HttpRequest, question: Question, done: str) -> HttpResponse:
-    """Lead back, and say what was done; empty where nothing was changed."""
-    if done:
-        messages.success(request, done)
+def go_back(request: HttpRequest, question: Question, message: str) -> HttpResponse:
+    """Redirect to the question's page and show `message`; an empty one means that nothing was changed."""
+    if message:
+        messages.success(request, message)
     else:
         messages.info(
             request,
@@ -136,8 +136,8 @@ def set_paused(request: HttpRequest, study: Study, arm: str, question: Question,
     if page:
         return page
     is_changed = board_acts.set_paused(study, arm, paused=paused, by=request.user, reason=reason)
-    done = _("%(arm)s is paused.") if paused else _("%(arm)s is in use again.")
-    return go_back(request, question, done % {"arm": arm} if is_changed else "")
+    message = _("%(arm)s is paused.") if paused else _("%(arm)s is in use again.")
+    return go_back(request, question, message % {"arm": arm} if is_changed else "")
 
 
 def warn_of_stopping_rule(study: Study, arm: str) -> str:
@@ -300,10 +300,12 @@ def end_person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     return tell_and_go_back(request, question, notices, _("The study has ended for %(code)s.") % {"code": code})
 
 
-def tell_and_go_back(request: HttpRequest, question: Question, notices: list[Notice] | None, done: str) -> HttpResponse:
-    """Tell the person's sockets once everything is committed: other processes read it from the database."""
+def tell_and_go_back(
+    request: HttpRequest, question: Question, notices: list[Notice] | None, message: str
+) -> HttpResponse:
+    """Send the notices after the commit, because other processes read the database, and go back."""
     transaction.on_commit(lambda: tell_sockets(notices or ()))
-    return go_back(request, question, "" if notices is None else done)
+    return go_back(request, question, "" if notices is None else message)
 
 
 def person_of(study: Study, code: str) -> Participation:

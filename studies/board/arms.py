@@ -68,8 +68,8 @@ class Arms:
 
 def get_arms(study: Study, protocol: Protocol, *, test: str) -> Arms:
     """Return the arms of `protocol`, the present version, and those that only earlier ones have."""
-    found = counts.count_by_arm(study, test=test)
-    known = {arm.key: arm for arm in protocol.arms.all()}
+    arm_counts = counts.count_by_arm(study, test=test)
+    arms = {arm.key: arm for arm in protocol.arms.all()}
     keys = {each.key: each.variable for each in unset_keys(protocol.spec()) if each.role == "arm"}
     failures, pauses, stops = get_failures(study, test), get_pauses(study), get_stops(study)
     completed, under_way = count_completed(study, test), count_under_way(study, test)
@@ -77,14 +77,14 @@ def get_arms(study: Study, protocol: Protocol, *, test: str) -> Arms:
     rows = [
         ArmRow(
             count=each,
-            row=known.get(each.arm),
+            row=arms.get(each.arm),
             cells=[Cell(completed[each.arm, at], under_way[each.arm, at]) for at in positions],
             failure=failures.get(each.arm),
             unset_key=keys.get(each.arm, ""),
             pause=pauses.get(each.arm),
             stop=stops.get(each.arm),
         )
-        for each in found
+        for each in arm_counts
     ]
     return Arms(rows, positions)
 
@@ -132,14 +132,14 @@ def get_failures(study: Study, test: str) -> Mapping[str, Failure]:
     for key, conversation, since, messages in rows:
         if since and not (answered.get(key) and answered[key] > since):
             by_arm.setdefault(key, []).append((conversation, since, messages))
-    return {key: failure_of(found) for key, found in by_arm.items()}
+    return {key: failure_of(conversations) for key, conversations in by_arm.items()}
 
 
-def failure_of(found: Sequence[tuple[int, datetime, int]]) -> Failure:
+def failure_of(conversations: Sequence[tuple[int, datetime, int]]) -> Failure:
     return Failure(
-        since=min(since for _conversation, since, _messages in found),
-        messages=sum(messages for _conversation, _since, messages in found),
-        reason=get_reason(conversation for conversation, _since, _messages in found),
+        since=min(since for _conversation, since, _messages in conversations),
+        messages=sum(messages for _conversation, _since, messages in conversations),
+        reason=get_reason(conversation for conversation, _since, _messages in conversations),
     )
 
 

@@ -41,8 +41,8 @@ def calls_in_order(talk: Conversation) -> QuerySet[Call]:
 
 def call_rows(talk: Conversation) -> list[Row]:
     """Return a row for each call; empty if there are too many for the conversation's page."""
-    found = list(calls_in_order(talk)[: IN_THE_DRAWER + 1])
-    return [row_of(call) for call in found] if len(found) <= IN_THE_DRAWER else []
+    first = list(calls_in_order(talk)[: IN_THE_DRAWER + 1])
+    return [row_of(call) for call in first] if len(first) <= IN_THE_DRAWER else []
 
 
 def totals(talk: Conversation) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def calls(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         "choices": choices(request, talk),
         "is_filtered": any(request.GET.get(name) for name in FIELDS),
         "unfiltered": query_with(request, page=None, **dict.fromkeys(FIELDS)),
-        "kept": list_query(request),
+        "list_query": list_query(request),
         **paging(page, request),
     }
     return show(request, study, "calls", context)
@@ -84,20 +84,20 @@ def talk_of(study: Study, code: str) -> Conversation:
 
 
 def filter_calls(rows: QuerySet[Call], request: HttpRequest) -> QuerySet[Call]:
-    given = {field: request.GET[name] for name, field in FIELDS.items() if request.GET.get(name)}
-    if int_from(given.get("turn", "1"), 1, MOST_TURNS) is None:
+    filters = {field: request.GET[name] for name, field in FIELDS.items() if request.GET.get(name)}
+    if int_from(filters.get("turn", "1"), 1, MOST_TURNS) is None:
         return rows.none()
-    return rows.filter(**given)
+    return rows.filter(**filters)
 
 
 def choices(request: HttpRequest, talk: Conversation) -> list[Choice]:
     turns = [(str(turn), str(turn)) for turn in sorted(counts_by_turn(talk))]
-    found = [
+    filters = [
         ("turn", _("Turn"), turns),
         ("purpose", _("Purpose"), choices_in_use(talk, "purpose", labels.PURPOSES)),
         ("status", _("Status"), choices_in_use(talk, "status", labels.CALLS)),
     ]
-    return make_choices(request, found)
+    return make_choices(request, filters)
 
 
 def choices_in_use(talk: Conversation, field: str, words: labels.Words) -> list[tuple[str, str]]:
@@ -109,17 +109,17 @@ def choices_in_use(talk: Conversation, field: str, words: labels.Words) -> list[
 @study_page
 def call(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
     """Show one call on a page of its own, or for the drawer with `?part=yes`."""
-    found = get_object_or_404(Call, conversation=talk_of(study, code), pk=number)
+    call = get_object_or_404(Call, conversation=talk_of(study, code), pk=number)
     context = {
         "study": study,
-        "conversation": found.conversation,
-        "row": row_of(found),
-        "call": found,
-        "messages_sent": [Text(message.get("text", ""), message.get("role", "")) for message in found.request],
-        "response": Text(found.response),
-        "reasoning": Text(found.reasoning),
-        "parameters": json.dumps(without_secrets(found.parameters), ensure_ascii=False, indent=2),
-        "kept": list_query(request),
+        "conversation": call.conversation,
+        "row": row_of(call),
+        "call": call,
+        "messages_sent": [Text(message.get("text", ""), message.get("role", "")) for message in call.request],
+        "response": Text(call.response),
+        "reasoning": Text(call.reasoning),
+        "parameters": json.dumps(without_secrets(call.parameters), ensure_ascii=False, indent=2),
+        "list_query": list_query(request),
     }
     if request.GET.get("part"):
         return render(request, "studies/research/call_part.html", context)

@@ -21,7 +21,7 @@ class BoardConsumer(DeskConsumer):
 
 
 def get_state(study: Study) -> dict[str, Any]:
-    """Return what has changed whenever the board has, but for the passing of time. Nine short queries."""
+    """Return values that differ whenever the board has changed, except by the passing of time. Nine short queries."""
     people = study.participations.aggregate(newest=Max("pk"), seen=Max("last_seen_at"), ended=Max("ended_at"))
     newest = Turn.objects.aggregate(newest=Max("pk"))["newest"] or 0
     latest = Turn.objects.filter(pk__gt=newest - LATEST, conversation__run__study=study).order_by("pk")

@@ -57,9 +57,9 @@ def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         "calls": calls.call_rows(talk),
         "call_totals": calls.totals(talk),
         "neighbours": neighbours(request, study, run),
-        "kept": list_query(request),
-        "kept_with_judges": list_query(request, *COMPARED),
-        "kept_fields": QueryDict(list_query(request).removeprefix("?")).items(),
+        "list_query": list_query(request),
+        "list_query_with_judges": list_query(request, *COMPARED),
+        "list_fields": QueryDict(list_query(request).removeprefix("?")).items(),
         "demonstrations": study.current().demonstrations(),
     }
     return show(request, study, "conversation", context)
@@ -106,14 +106,16 @@ class TurnRow:
     faults: Sequence[Fault]
     thoughts: Sequence[Thought]
     calls: int
-    wanted: bool
+    is_target: bool
 
     def has_few_thoughts(self) -> bool:
         """Return whether the thoughts fit unfolded; more would move the messages far apart."""
         return len(self.thoughts) <= OPEN_THOUGHTS
 
 
-def turn_rows(run: ArmRun, states: Iterable[InnerState], asked: Mapping[int, int], wanted: int | None) -> list[TurnRow]:
+def turn_rows(
+    run: ArmRun, states: Iterable[InnerState], call_counts: Mapping[int, int], target: int | None
+) -> list[TurnRow]:
     turns = {turn.number: turn for turn in conversation_of(run).turns.order_by("number")}
     marks, faults = flags_by_turn(run), faults_by_turn(run)
     thoughts: dict[int, list[Thought]] = {}
@@ -126,8 +128,8 @@ def turn_rows(run: ArmRun, states: Iterable[InnerState], asked: Mapping[int, int
             marks.get(number, []),
             faults.get(number, []),
             thoughts.get(number, []),
-            asked.get(number, 0),
-            number == wanted,
+            call_counts.get(number, 0),
+            number == target,
         )
         for number in sorted({*turns, *thoughts, *faults})
     ]
@@ -147,11 +149,11 @@ def flags_by_turn(run: ArmRun) -> dict[int, list[FlagRow]]:
 
 
 def faults_by_turn(run: ArmRun) -> dict[int, list[Fault]]:
-    found: dict[int, list[Fault]] = {}
+    faults: dict[int, list[Fault]] = {}
     for row in conversation_of(run).seeker_faults.order_by("turn", "kind", "source"):
         kind, found_by = labels.word(labels.FAULTS, row.kind), labels.word(labels.FOUND_BY, row.source)
-        found.setdefault(row.turn, []).append(Fault(kind, found_by, row.evidence))
-    return found
+        faults.setdefault(row.turn, []).append(Fault(kind, found_by, row.evidence))
+    return faults
 
 
 # Emotion
@@ -188,11 +190,11 @@ def emotion_of_import(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
     It has a chart of its own: its scale is that of the file, and it belongs to the message, not to the effect of the
     reply.
     """
-    said = ((row.number, finite(row.turn.emotion.strip())) for row in rows if row.turn)
-    known = {turn: number for turn, number in said if number is not None}
-    if not known:
+    values = ((row.number, finite(row.turn.emotion.strip())) for row in rows if row.turn)
+    emotions = {turn: number for turn, number in values if number is not None}
+    if not emotions:
         return None
-    scores = {_("as imported"): known}
+    scores = {_("as imported"): emotions}
     scale = scale_of_imports(study)
     says = _(
         "Emotion as imported, at each message. The scale runs from the lowest to the highest value in this study's "
@@ -204,18 +206,18 @@ def emotion_of_import(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
 def scale_of_imports(study: Study) -> Scale:
     """Return the lowest and highest imported value of the whole study, because no file states its scale."""
     texts = Turn.objects.filter(conversation__run__study=study).exclude(emotion="").order_by()
-    found = map(finite, map(str.strip, texts.values_list("emotion", flat=True).distinct()))
-    known = [number for number in found if number is not None]
-    return Scale(min(known), max(known))
+    values = map(finite, map(str.strip, texts.values_list("emotion", flat=True).distinct()))
+    numbers = [number for number in values if number is not None]
+    return Scale(min(numbers), max(numbers))
 
 
 def by_turn(scores: Mapping[str, Mapping[int, float]]) -> list[tuple[int, list[str]]]:
-    turns = sorted({turn for known in scores.values() for turn in known})
+    turns = sorted({turn for of_source in scores.values() for turn in of_source})
     return [(turn, scores_at(turn, scores.values())) for turn in turns]
 
 
 def scores_at(turn: int, of_sources: Iterable[Mapping[int, float]]) -> list[str]:
-    return [labels.points(known[turn]) if turn in known else "" for known in of_sources]
+    return [labels.points(scores[turn]) if turn in scores else "" for scores in of_sources]
 
 
 # Judges

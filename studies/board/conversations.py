@@ -94,23 +94,25 @@ def conversations(request: HttpRequest, study: Study) -> HttpResponse:
     if not request.access.may(Act.SEE_ARMS):
         return show_blind_list(request, study)
     judges = judges_of(study)
-    asked = runs_in_address(request, study, judges)
-    page = page_of(asked.keys, request)
-    page.object_list = rows_of(page.object_list, asked.apart or {}, judges)
+    runs = runs_in_address(request, study, judges)
+    page = page_of(runs.keys, request)
+    page.object_list = rows_of(page.object_list, runs.apart or {}, judges)
     offered = choices(request, study)
-    shown = {*(choice.name for choice in offered), *(["distance"] if asked.apart is not None else [])}
+    visible_columns = {*(choice.name for choice in offered), *(["distance"] if runs.apart is not None else [])}
     context = {
         "test": request.GET.get("test", ""),
-        "headings": headings(request, [one for one in columns() if one.key not in SOMETIMES or one.key in shown]),
-        "shown": shown,
+        "headings": headings(
+            request, [one for one in columns() if one.key not in SOMETIMES or one.key in visible_columns]
+        ),
+        "visible_columns": visible_columns,
         "page": page,
-        "asked": asked,
+        "runs": runs,
         "choices": offered,
         "judges": judges,
         "far": labels.points(FAR if (far := parse_points(request.GET.get("far", ""))) is None else far),
         "is_filtered": bool(active_filters(request)),
         "unfiltered": query_with(request, page=None, **dict.fromkeys(FILTERS)),
-        "kept": list_query(request),
+        "list_query": list_query(request),
         "demonstrations": study.current().demonstrations(),
         **paging(page, request),
     }
@@ -125,7 +127,7 @@ def judges_of(study: Study) -> dict[str, Rater]:
 def choices(request: HttpRequest, study: Study) -> list[Choice]:
     """Return the filters that can separate these conversations."""
     arms, conditions, profiles = (values_in_use(study, name) for name in ("arm", "condition", "profile"))
-    found = [
+    filters = [
         ("arm", _("Arm"), [(arm, arm) for arm in arms]),
         ("kind", _("Seeker"), labels.choices(labels.SEEKERS)),
         ("condition", _("Condition"), [(key, labels.word(labels.CONDITIONS, key)) for key in conditions]),
@@ -134,7 +136,7 @@ def choices(request: HttpRequest, study: Study) -> list[Choice]:
         ("end", _("Ended by"), labels.choices(labels.ENDS)),
         ("valid", _("Validity"), [("yes", _("kept")), ("no", _("left out"))]),
     ]
-    return make_choices(request, [one for one in found if one[2]])
+    return make_choices(request, [one for one in filters if one[2]])
 
 
 def values_in_use(study: Study, name: str) -> list[str]:
@@ -143,12 +145,12 @@ def values_in_use(study: Study, name: str) -> list[str]:
 
 def active_filters(request: HttpRequest) -> dict[str, str]:
     """Return the filters in the address that leave something out."""
-    given = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
-    if given.get("test") not in ("yes", "no"):
-        given.pop("test", None)
-    if "judge" not in given:
-        given.pop("far", None)
-    return given
+    filters = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    if filters.get("test") not in ("yes", "no"):
+        filters.pop("test", None)
+    if "judge" not in filters:
+        filters.pop("far", None)
+    return filters
 
 
 def list_query(request: HttpRequest, *also: str) -> str:
@@ -173,9 +175,9 @@ def runs_in_address(request: HttpRequest, study: Study, judges: Mapping[str, Rat
         return RunsInAddress([], {}, _("No judge “%(name)s” has rated conversations in this study.") % {"name": name})
     points = parse_points(request.GET.get("far", ""))
     if points is None:
-        said = request.GET["far"]
+        text = request.GET["far"]
         return RunsInAddress(
-            [], {}, _("“%(said)s” is not a number of points. Enter a number such as 1.5.") % {"said": said}
+            [], {}, _("“%(said)s” is not a number of points. Enter a number such as 1.5.") % {"said": text}
         )
     apart = largest_gaps(study, judges.get(name), at_least=points)
     return RunsInAddress(sort_by_gap([key for key in keys if key in apart], apart, request), apart)

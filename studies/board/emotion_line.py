@@ -69,15 +69,15 @@ def chart(scores: Mapping[str, Mapping[int, float]], scale: Scale = OF_THINKERS)
     turns = range(min(map(min, scores.values())), max(map(max, scores.values())) + 1)
     step = -(-len(turns) // MOST_TICKS)
     return Chart(
-        [line(source, place, known, turns, scale) for place, (source, known) in enumerate(scores.items())],
+        [line(source, place, of_source, turns, scale) for place, (source, of_source) in enumerate(scores.items())],
         [(scale.height_of(level), level) for level in scale.levels()],
         [(across(turn, turns), turn) for turn in turns[::step]],
     )
 
 
 def line(source: str, place: int, scores: Mapping[int, float], turns: range, scale: Scale) -> Line:
-    known = sorted(scores.items())
-    points = {turn: (across(turn, turns), scale.height_of(score)) for turn, score in known}
+    pairs = sorted(scores.items())
+    points = {turn: (across(turn, turns), scale.height_of(score)) for turn, score in pairs}
     mark = MARKS[place % len(MARKS)]
     return Line(
         source,
@@ -85,8 +85,8 @@ def line(source: str, place: int, scores: Mapping[int, float], turns: range, sca
         [" ".join(f"{x},{y}" for x, y in (points[turn] for turn in run)) for run in consecutive_runs(points)],
         "".join(mark.format(x=x, y=y) for x, y in points.values()),
         mark.format(x=18, y=6),
-        Point(*known[0]),
-        Point(*known[-1]),
+        Point(*pairs[0]),
+        Point(*pairs[-1]),
     )
 
 

@@ -70,20 +70,20 @@ def get_funnel(study: Study, *, test: str) -> Funnel:
     """Count the people of the study as in `counts.filter_by_test`."""
     people = counts.filter_by_test(study.participations.all(), test)
     rows = people.order_by().values_list("plan", "position", "status").annotate(people=Count("pk"))
-    known: dict[str, list[Step]] = {}
+    plans: dict[str, list[Step]] = {}
     places, unknown = [], 0
     invited, completed = Stage(INVITED, _("Invited or came by the open link")), Stage(COMPLETED, _("Completed"))
     for plan, position, status, number in rows:
         invited.reached += number
         completed.reached += number if status == Status.COMPLETED else 0
         if plan:
-            steps = known.setdefault(str(plan), [Step.from_json(step) for step in plan])
+            steps = plans.setdefault(str(plan), [Step.from_json(step) for step in plan])
             places.append(Place(steps, min(position, len(plan) - 1), status, number))
         elif status == Status.INVITED:
             invited.here += number
         elif status != Status.COMPLETED:
             unknown += number
-    stages = [invited, *get_stages(places, known.values()), completed]
+    stages = [invited, *get_stages(places, plans.values()), completed]
     for stage in stages:
         stage.width = round(WIDTH * stage.reached / invited.reached) if invited.reached else 0
     return Funnel(stages, unknown)

@@ -137,46 +137,48 @@ class Completion:
 
 def completion(study: Study) -> Completion:
     test = counts.default_data(study)
-    found = {each.status: each.people for each in counts.count_by_status(study, test=test)}
+    by_status = {each.status: each.people for each in counts.count_by_status(study, test=test)}
     people = {
-        "under_way": sum(found[status] for status in UNDER_WAY),
-        "completed": found[Status.COMPLETED],
-        "ended": sum(found[status] for status in OVER if status != Status.COMPLETED),
+        "under_way": sum(by_status[status] for status in UNDER_WAY),
+        "completed": by_status[Status.COMPLETED],
+        "ended": sum(by_status[status] for status in OVER if status != Status.COMPLETED),
     }
     return Completion(test, begun=sum(people.values()), **people)
 
 
 def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
-    found = json.loads(file.read_text(encoding="utf-8"))
-    tables = found["tables"]
+    results = json.loads(file.read_text(encoding="utf-8"))
+    tables = results["tables"]
     final = [row for row in tables.get("arms", []) if row["moment"] in FINAL and is_pooled(row)]
     covered = [row for row in tables.get("quality", []) if row["arm"] == WHOLE and row["moment"] in FINAL]
-    limits = limits_without_arms(found["limits"], {row["arm"] for row in tables.get("arms", [])} if blinded else set())
+    limits = limits_without_arms(
+        results["limits"], {row["arm"] for row in tables.get("arms", [])} if blinded else set()
+    )
     return Results(
-        demonstration=found["demonstration"],
-        counts=count_labels(found["counts"]),
+        demonstration=results["demonstration"],
+        counts=count_labels(results["counts"]),
         limits=limits,
-        hidden_limits=len(found["limits"]) - len(limits),
+        hidden_limits=len(results["limits"]) - len(limits),
         maps=heat_maps([row for row in tables["agreement"] if row["item"] != ALL_ITEMS]),
         blind_arms=list(blind_arms(final, study_key)) if blinded else [],
         arms=[] if blinded else list(arm_tables(final)),
         reliability=list(reliability(tables.get("reliability", []))),
         coverage=[*coverage(final), *judges_coverage(covered)],
         unrated=conversations_without_rating(covered),
-        missing=missing_counts(found.get("exclusions", {})),
-        left_out=exclusion_counts(found.get("exclusions", {})),
+        missing=missing_counts(results.get("exclusions", {})),
+        left_out=exclusion_counts(results.get("exclusions", {})),
         flags=flags(row for row in tables.get("quality", []) if not row["arm"]),
     )
 
 
-def count_labels(found: Mapping[str, int]) -> list[tuple[str, int]]:
+def count_labels(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
     words = {
         "ratings": _("ratings"),
         "conversations": _("conversations"),
         "participants": _("participants"),
         "raters": _("raters"),
     }
-    return [(str(words.get(name, name)), number) for name, number in found.items()]
+    return [(str(words.get(name, name)), number) for name, number in numbers.items()]
 
 
 # Arms
@@ -190,12 +192,12 @@ def limits_without_arms(sentences: Iterable[str], arms: Collection[str]) -> list
 
 def blind_arms(rows: Iterable[Row], study_key: str) -> Iterator[BlindArm]:
     """Yield the arms in an order that is the same each time and independent of their names."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for row in rows:
-        found[row["arm"]] = max(found.get(row["arm"], 0), row["n"])
-    shuffled = sorted(found, key=lambda arm: hashlib.sha256(f"{study_key}:{arm}".encode()).digest())
+        sizes[row["arm"]] = max(sizes.get(row["arm"], 0), row["n"])
+    shuffled = sorted(sizes, key=lambda arm: hashlib.sha256(f"{study_key}:{arm}".encode()).digest())
     for place, arm in enumerate(shuffled):
-        yield BlindArm(letter(place), found[arm])
+        yield BlindArm(letter(place), sizes[arm])
 
 
 def letter(place: int) -> str:
@@ -208,10 +210,10 @@ def arm_tables(rows: Iterable[Row]) -> Iterator[ArmTable]:
     by_scale: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         by_scale.setdefault((row["raters"], row["instrument"]), []).append(row)
-    for (raters, instrument), found in by_scale.items():
-        cells = {(row["arm"], row["item"]): estimate(row, "mean") for row in found}
-        items = list(dict.fromkeys(row["item"] for row in found))
-        arms = dict.fromkeys(row["arm"] for row in found)
+    for (raters, instrument), scale_rows in by_scale.items():
+        cells = {(row["arm"], row["item"]): estimate(row, "mean") for row in scale_rows}
+        items = list(dict.fromkeys(row["item"] for row in scale_rows))
+        arms = dict.fromkeys(row["arm"] for row in scale_rows)
         lines = [(arm, [cells.get((arm, item)) for item in items]) for arm in arms]
         named = [(item, item_name(instrument, item)) for item in items]
         yield ArmTable(labels.raters_name(raters), instrument, named, lines)
@@ -263,8 +265,8 @@ def judges_coverage(rows: Iterable[Row]) -> Iterator[Coverage]:
 
 
 def conversations_without_rating(rows: Iterable[Row]) -> tuple[int, int] | None:
-    found = (row for row in rows if row["statistic"] == "no_final_rating" and row["estimate"] is not None)
-    return next(((round(row["n"] * row["estimate"]), row["n"]) for row in found), None)
+    shares = (row for row in rows if row["statistic"] == "no_final_rating" and row["estimate"] is not None)
+    return next(((round(row["n"] * row["estimate"]), row["n"]) for row in shares), None)
 
 
 def missing_counts(exclusions: Row) -> list[tuple[str, int]]:
@@ -287,5 +289,5 @@ def exclusion_counts(exclusions: Row) -> list[tuple[str | Promise, int]]:
 
 def flags(rows: Iterable[Row]) -> list[tuple[str | Promise, int]]:
     """Return how many people or conversations have each flag."""
-    found = Counter(row["statistic"] for row in rows if row["flagged"] == FLAGGED)
-    return [(word, found[name]) for name, word in FLAGS.items() if found[name]]
+    tally = Counter(row["statistic"] for row in rows if row["flagged"] == FLAGGED)
+    return [(word, tally[name]) for name, word in FLAGS.items() if tally[name]]

@@ -25,15 +25,15 @@ def check_models(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def checks_of_models(study: Study, protocol: Protocol) -> dict[str, Any]:
-    """Return what one more check would take, the task that was started last, and the newest outcome."""
+    """Return the estimate of one more check, the latest task, and the newest outcome."""
     spec, prices = protocol.spec(), load_prices(settings.PRICES)
-    asked = candidates(spec)
-    expected = estimate_checks(asked, spec.languages[0], prices)
+    models = candidates(spec)
+    expected = estimate_checks(models, spec.languages[0], prices)
     recent = recent_tasks(study, COMMAND)
     return {
         **recent,
         "tasks": recent["tasks"][:1],
-        "models_to_ask": len(asked),
+        "models_to_ask": len(models),
         "check_estimate": expected,
         "check_cost": f"{format_amount(expected.cost)} {expected.currency}".strip(),
         "last_check": last_check(study),
@@ -42,8 +42,8 @@ def checks_of_models(study: Study, protocol: Protocol) -> dict[str, Any]:
 
 def last_check(study: Study) -> dict[str, Any] | None:
     """Return the newest outcome; None if no model has been asked."""
-    found = next((task for task in study.tasks.filter(command=COMMAND) if task.outcome), None)
-    return outcome_in_words(found) if found else None
+    newest = next((task for task in study.tasks.filter(command=COMMAND) if task.outcome), None)
+    return outcome_in_words(newest) if newest else None
 
 
 def outcome_in_words(task: Task) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def get_money(study: Study) -> Money:
 
 
 def count_replies(study: Study) -> list[tuple[Expense, Decimal]]:
-    """Return what calls outside of jobs cost: replies by arm, and the second line of the risk screen."""
+    """Return the cost of calls outside of jobs: replies by arm, and the second line of the risk screen."""
     calls = Call.objects.filter(conversation__run__study=study, item=None).exclude(status="started").order_by()
     rows = calls.values_list("purpose", "conversation__run__arm").annotate(
         number=Count("pk"), spent=Sum("cost"), unpriced=Count("pk", filter=Q(cost=None))
@@ -69,7 +69,7 @@ def count_replies(study: Study) -> list[tuple[Expense, Decimal]]:
 
 
 def count_jobs(study: Study) -> list[tuple[Expense, Decimal]]:
-    """Return what jobs of judges, simulations and profiles cost, the same work of several jobs together."""
+    """Return the cost of jobs of judges, simulations and profiles; several jobs of the same work count together."""
     jobs = Job.objects.filter(scope=study.key).order_by()
     sums = {"spent": Sum("spent"), "budget": Sum("budget")}
     rows = jobs.values_list("kind", "title").annotate(**sums).order_by("kind", "title")

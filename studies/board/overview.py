@@ -63,8 +63,8 @@ def studies(request: HttpRequest) -> HttpResponse:
     )
     protocols = Protocol.objects.filter(study__in=own).order_by("version")
     newest = {protocol.study_id: protocol for protocol in protocols}
-    shown = [(study, title_of(newest[study.pk])) for study in rows]
-    context = {"studies": shown, "may_found": may_found_studies(request.user)}
+    titles = [(study, title_of(newest[study.pk])) for study in rows]
+    context = {"studies": titles, "may_found": may_found_studies(request.user)}
     return render(request, "studies/research/studies.html", context)
 
 
@@ -119,10 +119,10 @@ def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
 def get_places(study: Study, *, test: str) -> dict[str, int] | None:
     """Return the participants who are wanted, who completed, and who have a place; None for test data, and where there
     is no limit."""
-    wanted = places_of(study, Participation.Track.PARTICIPANT) if test == "no" else None
-    if wanted is None:
+    limit = places_of(study, Participation.Track.PARTICIPANT) if test == "no" else None
+    if limit is None:
         return None
-    return {"wanted": wanted, "completed": count_completed(study), "taken": count_places_taken(study)}
+    return {"wanted": limit, "completed": count_completed(study), "taken": count_places_taken(study)}
 
 
 def may_open(url: str, access: Access) -> bool:
@@ -162,8 +162,8 @@ def invitations(request: HttpRequest, study: Study) -> HttpResponse:
 def new_links(request: HttpRequest, study: Study, form: InviteForm) -> list[Link]:
     track = form.cleaned_data["track"]
     is_test = form.cleaned_data["test"]
-    made = [invite(study, track=track, is_test=is_test) for _number in range(form.cleaned_data["count"])]
-    return [(person.code, track, request.build_absolute_uri(reverse("join", args=[key]))) for person, key in made]
+    pairs = [invite(study, track=track, is_test=is_test) for _number in range(form.cleaned_data["count"])]
+    return [(person.code, track, request.build_absolute_uri(reverse("join", args=[key]))) for person, key in pairs]
 
 
 def as_csv(study: Study, links: Sequence[Link]) -> HttpResponse:

@@ -129,8 +129,8 @@ class Moment:
 @require_GET
 @study_page_after_timeouts
 def person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    found = person_for(study, code)
-    return show(request, study, "person", person_context(found, with_safety=may_see_safety(request.access, found)))
+    person = person_for(study, code)
+    return show(request, study, "person", person_context(person, with_safety=may_see_safety(request.access, person)))
 
 
 def person_for(study: Study, code: str) -> Participation:
@@ -187,20 +187,20 @@ def timeline(person: Participation) -> list[Moment]:
         (person.awaited_since, _("A researcher let them continue")),
         (person.ended_at, _("Ended: %(status)s") % {"status": counts.status_label(person.status)}),
     ]
-    found = [Moment(at, what) for at, what in fixed if at]
-    found += [
+    moments = [Moment(at, what) for at, what in fixed if at]
+    moments += [
         Moment(consent.signed_at, _("Consent %(version)s") % {"version": consent.version})
         for consent in person.consents.all()
     ]
-    found += [Moment(draw.drawn_at, draw_label(draw)) for draw in Draw.objects.filter(participation=person)]
-    found += [Moment(response.submitted_at, response_label(response)) for response in responses_of(person)]
-    found += [moment for run in person.runs.select_related("conversation") for moment in moments_of_run(run)]
-    found += [Moment(act.at, board_act_label(act)) for act in person.board_acts.all()]
-    found += [
+    moments += [Moment(draw.drawn_at, draw_label(draw)) for draw in Draw.objects.filter(participation=person)]
+    moments += [Moment(response.submitted_at, response_label(response)) for response in responses_of(person)]
+    moments += [moment for run in person.runs.select_related("conversation") for moment in moments_of_run(run)]
+    moments += [Moment(act.at, board_act_label(act)) for act in person.board_acts.all()]
+    moments += [
         Moment(risk.created_at, _("Safety event, level %(level)s") % {"level": risk.level})
         for risk in RiskEvent.objects.filter(subject=person.code)
     ]
-    return sorted(found, key=lambda moment: moment.at)
+    return sorted(moments, key=lambda moment: moment.at)
 
 
 def board_act_label(act: BoardAct) -> str:
@@ -216,10 +216,10 @@ def responses_of(person: Participation) -> list[Response]:
 
 
 def draw_label(draw: Draw) -> str:
-    """Return that the arms were drawn, and by which factors they could not be balanced."""
+    """Return the text about a draw, with the factors by which the arms could not be balanced."""
     # In their usual order: databases keep that of a JSON object, or do not.
-    told = [factor for factor in labels.STRATA if factor in draw.strata]
-    unknown = [labels.word(labels.STRATA, factor) for factor in told if draw.strata[factor]["level"] is None]
+    factors = [factor for factor in labels.STRATA if factor in draw.strata]
+    unknown = [labels.word(labels.STRATA, factor) for factor in factors if draw.strata[factor]["level"] is None]
     if not unknown:
         return _("Arms drawn")
     return _("Arms drawn. Not balanced by these factors, because they were unknown: %(factors)s") % {
@@ -241,7 +241,7 @@ def moments_of_run(run: ArmRun) -> list[Moment]:
     conversation = run.conversation
     if conversation is None:
         return []
-    told = [
+    times = [
         (conversation.started_at, _("Conversation %(run)s starts") % {"run": run.position}),
         (
             conversation.ended_at,
@@ -249,19 +249,19 @@ def moments_of_run(run: ArmRun) -> list[Moment]:
             % {"run": run.position, "reason": labels.word(labels.ENDS, conversation.end_reason)},
         ),
     ]
-    return [Moment(at, what) for at, what in told if at]
+    return [Moment(at, what) for at, what in times if at]
 
 
 def safety_answers(person: Participation) -> list[tuple[str, str]]:
     """Return the answers to the screening's questions about safety, and what the person wrote in it, as question and
     answer in the page's language. In a text they may have said more about the same."""
     screening = load("screening")
-    given = answers_with_declined(person, "screening")
+    answers = answers_with_declined(person, "screening")
     language = instrument_language()
     texts = [item.key for item in screening.items if item.type == "text"]
     keys = dict.fromkeys([*safety_questions(screening.raw["rules"]), *texts])
-    asked = [screening.item(key) for key in keys if key in given]
-    return [(item.text[language], item.words_of(given[item.key], language)) for item in asked]
+    items = [screening.item(key) for key in keys if key in answers]
+    return [(item.text[language], item.words_of(answers[item.key], language)) for item in items]
 
 
 def safety_questions(rules: list[dict]) -> list[str]:
@@ -271,11 +271,13 @@ def safety_questions(rules: list[dict]) -> list[str]:
         for rule in rules
         if rule["outcome"] in ("exclude_with_care", "review_by_person") and "crisis_resources" in rule.get("show", ())
     ]
-    return list(dict.fromkeys(key for asked in grave for key in ([asked] if isinstance(asked, str) else asked)))
+    return list(
+        dict.fromkeys(key for question in grave for key in ([question] if isinstance(question, str) else question))
+    )
 
 
 def decision_page(
-    act: Callable[[Participation, Any], None], template: str, done: Promise
+    act: Callable[[Participation, Any], None], template: str, message: Promise
 ) -> Callable[[HttpRequest, Study, str], HttpResponse]:
     """Return a page that asks for confirmation and then calls `act`. It changes nothing if the person no
     longer waits."""
@@ -283,14 +285,14 @@ def decision_page(
     @require_http_methods(["GET", "POST"])
     @study_page
     def view(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-        found = person_for(study, code)
-        if found.status != Status.IN_REVIEW:
+        person = person_for(study, code)
+        if person.status != Status.IN_REVIEW:
             messages.info(request, _("%(code)s is no longer waiting for a review.") % {"code": code})
         elif request.method == "GET":
-            return show(request, study, template, {"person": found})
+            return show(request, study, template, {"person": person})
         else:
-            act(found, request.user)
-            messages.success(request, done % {"code": code})
+            act(person, request.user)
+            messages.success(request, message % {"code": code})
         return redirect("research-person", study.key, code)
 
     return view
@@ -306,10 +308,10 @@ decline = decision_page(
 @study_page
 def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     """Ask, then let a timed-out person continue. The person's page says why it is impossible."""
-    found = person_for(study, code)
-    if request.method == "GET" and found.status == Status.TIMED_OUT and not timeouts.get_readmission_obstacle(found):
-        return show(request, study, "let_back", {"person": found})
-    if request.method == "POST" and timeouts.readmit(found):
+    person = person_for(study, code)
+    if request.method == "GET" and person.status == Status.TIMED_OUT and not timeouts.get_readmission_obstacle(person):
+        return show(request, study, "let_back", {"person": person})
+    if request.method == "POST" and timeouts.readmit(person):
         messages.success(request, _("%(code)s can continue.") % {"code": code})
     return redirect("research-person", study.key, code)
 
@@ -318,9 +320,9 @@ def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 @study_page
 def erase(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     """Ask for the code, then erase the person and show what was removed."""
-    found = person_for(study, code)
+    person = person_for(study, code)
     if request.method == "GET":
-        return show(request, study, "erase", {"person": found})
-    if request.POST.get("code", "").strip() != found.code:
-        return show(request, study, "erase", {"person": found, "wrong": True}, status=400)
-    return show(request, study, "erased", {"person": found, "removed": erasure.erase(found)})
+        return show(request, study, "erase", {"person": person})
+    if request.POST.get("code", "").strip() != person.code:
+        return show(request, study, "erase", {"person": person, "wrong": True}, status=400)
+    return show(request, study, "erased", {"person": person, "removed": erasure.erase(person)})

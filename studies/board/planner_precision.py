@@ -46,14 +46,14 @@ class PrecisionForm(forms.Form):
     of = forms.ChoiceField(label=gettext_lazy("Which interval"))
     include_tests = forms.BooleanField(label=gettext_lazy("Include test data"), required=False)
 
-    def __init__(self, known: Sequence[Agreement], data: Any = None, *, initial: Mapping[str, Any]) -> None:
+    def __init__(self, rows: Sequence[Agreement], data: Any = None, *, initial: Mapping[str, Any]) -> None:
         super().__init__(data, initial=initial)
-        self.known = {value_of(row): row for row in known}
-        self.fields["of"].choices = [(value, words_of(row)) for value, row in self.known.items()]
+        self.rows = {value_of(row): row for row in rows}
+        self.fields["of"].choices = [(value, words_of(row)) for value, row in self.rows.items()]
 
     def arguments(self) -> list[str]:
         """Return the arguments of the command."""
-        row = self.known[self.cleaned_data["of"]]
+        row = self.rows[self.cleaned_data["of"]]
         tests = ["--include-tests"] if self.cleaned_data["include_tests"] else []
         return [*(f"--{name}={row[name]}" for name in OF), *tests]
 
@@ -64,15 +64,15 @@ def precision(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the newest plan and start a new one. A plan already running continues alone."""
     results, newest = tasks.newest_results(study), newest_plan(study)
     plan = read_plan(newest) if newest else None
-    known = agreements(results) if results else []
+    rows = agreements(results) if results else []
     initial = {"of": value_of(plan["of"]) if plan else "", "include_tests": includes_tests(study, newest or results)}
-    form = PrecisionForm(known, request.POST or None, initial=initial)
+    form = PrecisionForm(rows, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         tasks.start(study, "plan", form.arguments(), request.user)
         return redirect("research-precision", study.key)
     context = {
         "form": form,
-        "known": known,
+        "agreements": rows,
         "newest": newest,
         **(plan_context(plan) if plan else {}),
         **recent_tasks(study, "plan"),
@@ -81,13 +81,13 @@ def precision(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def newest_plan(study: Study) -> Task | None:
-    done = study.tasks.filter(command="plan", state=Task.State.DONE).exclude(folder="")
-    return next((task for task in done if (tasks.folder_of(task) / FILE).exists()), None)
+    plans = study.tasks.filter(command="plan", state=Task.State.DONE).exclude(folder="")
+    return next((task for task in plans if (tasks.folder_of(task) / FILE).exists()), None)
 
 
 def read_plan(task: Task) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((tasks.folder_of(task) / FILE).read_text(encoding="utf-8"))
-    return found
+    plan: dict[str, Any] = json.loads((tasks.folder_of(task) / FILE).read_text(encoding="utf-8"))
+    return plan
 
 
 def includes_tests(study: Study, before: Task | None) -> bool:
@@ -99,8 +99,8 @@ def agreements(results: Task) -> list[Agreement]:
     file = tasks.folder_of(results) / "report" / "results.json"
     table = json.loads(file.read_text(encoding="utf-8"))["tables"]["agreement"]
     rows = [row for row in table if row["item"] != ALL_ITEMS]
-    known = [row for row in rows if ":" not in row["human"] and row["pearson_low"] is not None]
-    return sorted(known, key=agreement_rank)
+    usable = [row for row in rows if ":" not in row["human"] and row["pearson_low"] is not None]
+    return sorted(usable, key=agreement_rank)
 
 
 def value_of(row: Agreement) -> str:
@@ -125,8 +125,8 @@ def plan_context(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def note_text(note: str) -> str | Promise:
-    if found := FEW_CLUSTERS.fullmatch(note):
-        count = int(found[1])
+    if match := FEW_CLUSTERS.fullmatch(note):
+        count = int(match[1])
         text = ngettext(
             "There is only {count} independent cluster, so the intervals may be too narrow.",
             "There are only {count} independent clusters, so the intervals may be too narrow.",

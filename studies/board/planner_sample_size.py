@@ -100,10 +100,10 @@ LABELS: dict[str, dict[str, str | Promise]] = {  # where a question has other wo
 class SampleSizeForm(forms.Form):
     """The form of one question. Missing values get defaults, so that it always has an answer."""
 
-    def __init__(self, question: str, given: Any) -> None:
+    def __init__(self, question: str, values: Any) -> None:
         self.question = question
         usual = {name: default(name) for name in (*ASKED[question], *OF_PEOPLE)}
-        super().__init__({**usual, **{name: given[name] for name in usual if name in given}})
+        super().__init__({**usual, **{name: values[name] for name in usual if name in values}})
         for name in usual:
             self.fields[name] = field_of(name)
             self.fields[name].label = LABELS.get(question, {}).get(name, WORDS[name])
@@ -124,10 +124,10 @@ class SampleSizeForm(forms.Form):
             self.add_error("within", _("At 1, every difference between two models is the same for all people."))
 
     def wish(self) -> Wish:
-        given = {**self.cleaned_data, PERCENT: self.cleaned_data[PERCENT] / 100}
+        values = {**self.cleaned_data, PERCENT: self.cleaned_data[PERCENT] / 100}
         if self.question in SIMULATED:
-            given["studies"] = STUDIES[self.question]
-        return Wish(self.question, **given)
+            values["studies"] = STUDIES[self.question]
+        return Wish(self.question, **values)
 
 
 def default(name: str) -> str:
@@ -153,14 +153,14 @@ def sample_size(request: HttpRequest) -> HttpResponse:
     question = request.GET.get("question", "")
     question = question if question in TITLES else QUESTIONS[0]
     form = SampleSizeForm(question, request.GET)
-    found = answer_to(form) if form.is_valid() else None
+    answer = answer_to(form) if form.is_valid() else None
     context = {
         "question": question,
         "questions": list(TITLES.items()),
         "about": ABOUT[question],
         "form": form,
-        "chance" if question in SIMULATED else "need": found,
-        "broken": form.is_valid() and found is None,
+        "chance" if question in SIMULATED else "need": answer,
+        "broken": form.is_valid() and answer is None,
         "planned": {"icc": "ICC", "paired": "d_z"}.get(question, "r"),
     }
     status = 200 if form.is_valid() else 422
@@ -188,5 +188,5 @@ def compute(wish: str) -> dict[str, Any]:
         cwd=settings.BASE_DIR,
         check=True,
     )
-    found: dict[str, Any] = json.loads(child.stdout)
-    return found
+    answer: dict[str, Any] = json.loads(child.stdout)
+    return answer

@@ -64,11 +64,11 @@ class Presence:
 
 def get_presence(study: Study, *, test: str, now: datetime | None = None) -> Presence:
     """Return the people who are under way and do not wait for a researcher."""
-    found = list(people_now(study, test, now or timezone.now()))
-    counted = Counter(person.state for person in found)
-    shown = [person for person in found if person.state != GONE]
-    shown.sort(key=lambda person: (list(LABELS).index(person.state), -seconds_of(person.since)))
-    return Presence({state: counted[state] for state in LABELS}, shown[:MOST_ROWS], max(0, len(shown) - MOST_ROWS))
+    people = list(people_now(study, test, now or timezone.now()))
+    counted = Counter(person.state for person in people)
+    present = [person for person in people if person.state != GONE]
+    present.sort(key=lambda person: (list(LABELS).index(person.state), -seconds_of(person.since)))
+    return Presence({state: counted[state] for state in LABELS}, present[:MOST_ROWS], max(0, len(present) - MOST_ROWS))
 
 
 def people_now(study: Study, test: str, now: datetime) -> Iterator[PersonNow]:

@@ -137,13 +137,16 @@ def visible_indices() -> dict[str, Promise]:
 @study_page
 def people(request: HttpRequest, study: Study) -> HttpResponse:
     test = request.GET.get("test", counts.default_data(study))
-    found = counts.filter_by_test(study.participations.exclude(status="invited"), test)
-    found = found.prefetch_related("decisions__coder", "runs__conversation", "runs__decisions__coder")
+    participations = counts.filter_by_test(study.participations.exclude(status="invited"), test)
+    participations = participations.prefetch_related("decisions__coder", "runs__conversation", "runs__decisions__coder")
     of_person: dict[str, list[Index]] = {}
     for index in quality_indices.indices(study, Filter(include_tests=True)):
         of_person.setdefault(index.person, []).append(index)
     usual = usual_instrument(study)
-    rows = [row_of(person, of_person.get(person.code, []), request.user, usual) for person in found.order_by("code")]
+    rows = [
+        row_of(person, of_person.get(person.code, []), request.user, usual)
+        for person in participations.order_by("code")
+    ]
     page = page_of(sort_rows(rows, request), request)
     context = {
         "test": test,
@@ -164,9 +167,9 @@ def usual_instrument(study: Study) -> str:
     return final[0] if final else ""
 
 
-def row_of(person: Participation, found: list[Index], coder: Any, instrument: str) -> PersonRow:
-    flagged = [index for index in found if index.flagged]
-    values = {name: value_of(name, found, instrument) for name in visible_indices()}
+def row_of(person: Participation, indices: list[Index], coder: Any, instrument: str) -> PersonRow:
+    flagged = [index for index in indices if index.flagged]
+    values = {name: value_of(name, indices, instrument) for name in visible_indices()}
     runs = [run for run in person.runs.all() if run.conversation]
     return PersonRow(
         person=person,
@@ -178,8 +181,8 @@ def row_of(person: Participation, found: list[Index], coder: Any, instrument: st
     )
 
 
-def value_of(name: str, found: Iterable[Index], instrument: str) -> float | None:
-    of_person = [index for index in found if index.statistic == name and not index.conversation]
+def value_of(name: str, indices: Iterable[Index], instrument: str) -> float | None:
+    of_person = [index for index in indices if index.statistic == name and not index.conversation]
     fitting = [index for index in of_person if index.instrument == instrument] or of_person
     return fitting[0].estimate if fitting else None
 
@@ -194,19 +197,19 @@ def flags_of(flagged: Iterable[Index]) -> list[Flag]:
 
 
 def state_of(subject: Subject, coder: Any) -> State:
-    said = list(subject.decisions.all())
-    mine = next((decision for decision in said if decision.coder_id == coder.pk), None)
-    others = [decision for decision in said if mine and decision != mine]
-    settled = VERDICTS.get(verdict(said), "")
-    return State(mine, others, len(said), settled or (_("One coder has decided") if said else ""))
+    decisions = list(subject.decisions.all())
+    mine = next((decision for decision in decisions if decision.coder_id == coder.pk), None)
+    others = [decision for decision in decisions if mine and decision != mine]
+    settled = VERDICTS.get(verdict(decisions), "")
+    return State(mine, others, len(decisions), settled or (_("One coder has decided") if decisions else ""))
 
 
 def sort_rows(rows: list[PersonRow], request: HttpRequest) -> list[PersonRow]:
     """Sort by flags, most first, or as the address says; empty values come last."""
-    wanted = request.GET.get("sort", "-flags")
-    known = {column.key for column in columns()}
-    name, down = wanted.removeprefix("-"), wanted.startswith("-")
-    name, down = (name, down) if name in known else ("flags", True)
+    sort = request.GET.get("sort", "-flags")
+    keys = {column.key for column in columns()}
+    name, down = sort.removeprefix("-"), sort.startswith("-")
+    name, down = (name, down) if name in keys else ("flags", True)
     there = [row for row in rows if sort_key(row, name) is not None]
     there.sort(key=lambda row: sort_key(row, name), reverse=down)  # type: ignore[arg-type, return-value]
     return there + [row for row in rows if sort_key(row, name) is None]
@@ -266,13 +269,13 @@ class Part:
 
 
 def person_page(
-    request: HttpRequest, study: Study, found: Participation, sent: tuple[str, DecisionForm] | None = None
+    request: HttpRequest, study: Study, person: Participation, sent: tuple[str, DecisionForm] | None = None
 ) -> HttpResponse:
-    indices = quality_indices.indices(study, OfPerson(person=found))
-    runs = sorted((run for run in found.runs.all() if run.conversation), key=lambda run: run.position)
-    subjects: list[tuple[str, Subject]] = [("", found), *((run.conversation.code, run) for run in runs)]
+    indices = quality_indices.indices(study, OfPerson(person=person))
+    runs = sorted((run for run in person.runs.all() if run.conversation), key=lambda run: run.position)
+    subjects: list[tuple[str, Subject]] = [("", person), *((run.conversation.code, run) for run in runs)]
     parts = [part_of(key, subject, indices, request.user, sent) for key, subject in subjects]
-    context = {"person": found, "parts": parts, "wrong": sent[1] if sent else None}
+    context = {"person": person, "parts": parts, "wrong": sent[1] if sent else None}
     return show(request, study, "quality_person", context, status=422 if sent else 200)
 
 
@@ -304,14 +307,14 @@ def form_for(key: str, mine: Decision | None, data: Any = None) -> DecisionForm:
 @require_POST
 @study_page
 def decision(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    found = person_for(study, code)
+    person = person_for(study, code)
     key = request.POST.get("conversation", "")
-    subject = subject_for(found, key)
+    subject = subject_for(person, key)
     form = form_for(key, None, request.POST)
     if not form.is_valid():
-        return person_page(request, study, found, (key, form))
-    said = form.cleaned_data
-    decide(subject=subject, coder=request.user, keep=said["word"] == "keep", reason=said["reason"])
+        return person_page(request, study, person, (key, form))
+    data = form.cleaned_data
+    decide(subject=subject, coder=request.user, keep=data["word"] == "keep", reason=data["reason"])
     messages.success(request, _("Your decision is saved."))
     return redirect("research-quality-person", study.key, code)
 
@@ -319,8 +322,8 @@ def decision(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 @require_POST
 @study_page
 def undo(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    found = person_for(study, code)
-    withdraw_decision(subject=subject_for(found, request.POST.get("conversation", "")), coder=request.user)
+    person = person_for(study, code)
+    withdraw_decision(subject=subject_for(person, request.POST.get("conversation", "")), coder=request.user)
     messages.success(request, _("Your decision has been withdrawn."))
     return redirect("research-quality-person", study.key, code)
 

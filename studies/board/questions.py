@@ -27,18 +27,18 @@ class AnswerForm(forms.Form):
 @study_page
 def question(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show what a person asked, with their earlier questions, and take the answer."""
-    asked = get_object_or_404(questions.find_questions(study), pk=number)
+    question = get_object_or_404(questions.find_questions(study), pk=number)
     form = AnswerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if questions.answer(asked, form.cleaned_data["answer"], by=request.user):
+        if questions.answer(question, form.cleaned_data["answer"], by=request.user):
             messages.success(request, _("Sent. The person sees it on their page."))
         else:
             messages.error(request, _("Someone has answered this question meanwhile. Your answer was not sent."))
-        return redirect("research-question", study.key, asked.pk)
+        return redirect("research-question", study.key, question.pk)
     context = {
-        "asked": asked,
+        "question": question,
         "form": form,
-        "others": asked.participation.questions.exclude(pk=asked.pk),
+        "others": question.participation.questions.exclude(pk=question.pk),
         "zone": study.current().spec().safety.time_zone,
         "navigation": navigation(request, study, here=reverse("research-study", args=[study.key])),
     }

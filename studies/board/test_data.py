@@ -22,8 +22,8 @@ def throw_away(request: HttpRequest, study: Study) -> HttpResponse:
     form = TypedKeyForm(study, request.POST or None)
     if request.method == "POST" and form.is_valid():
         number = remove_test_data(study).people
-        said = ngettext("Removed: %(number)d test person.", "Removed: %(number)d test people.", number)
-        messages.success(request, said % {"number": number})
+        message = ngettext("Removed: %(number)d test person.", "Removed: %(number)d test people.", number)
+        messages.success(request, message % {"number": number})
         return redirect("research-study", study.key)
     context = {"form": form, "people": people.count(), "under_way": people.under_way().count()}
     return show(request, study, "test_data", context, status=422 if request.method == "POST" else 200)

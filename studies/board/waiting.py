@@ -34,9 +34,9 @@ class Waiting:
 
 
 def get_waiting(study: Study, stuck: WaitingCounts, arms: Arms, *, test: str) -> list[Waiting]:
-    """Return what waits. `test`: as in `counts.filter_by_test`."""
-    found = [*safety(study, stuck, test), *decisions(study, test), *technical(study, stuck, arms, test)]
-    return sorted((one for one in found if one.number), key=lambda one: not one.grave)
+    """Return everything that waits for someone on the team. `test`: as in `counts.filter_by_test`."""
+    waiting = [*safety(study, stuck, test), *decisions(study, test), *technical(study, stuck, arms, test)]
+    return sorted((one for one in waiting if one.number), key=lambda one: not one.grave)
 
 
 def safety(study: Study, stuck: WaitingCounts, test: str) -> Iterator[Waiting]:
@@ -51,9 +51,12 @@ def safety(study: Study, stuck: WaitingCounts, test: str) -> Iterator[Waiting]:
 
 
 def decisions(study: Study, test: str) -> Iterator[Waiting]:
-    asked = list(find_open(study, test=test))
+    questions = list(find_open(study, test=test))
     yield Waiting(
-        _("Questions from people"), len(asked), "#questions-title", min((one.asked_at for one in asked), default=None)
+        _("Questions from people"),
+        len(questions),
+        "#questions-title",
+        min((one.asked_at for one in questions), default=None),
     )
     people = counts.filter_by_test(study.participations.all(), test)
     in_review = list(people.filter(status=Status.IN_REVIEW).select_related("protocol"))
@@ -72,9 +75,9 @@ def decisions(study: Study, test: str) -> Iterator[Waiting]:
         yield Waiting(_("Interviews to hold"), number, reverse("research-interviews", args=[study.key]))
     differing = sum(one.decided is None for plan in study.review_plans.all() for one in disagreements(plan))
     yield Waiting(_("Ratings on which reviewers differ"), differing, reverse("research-reviews", args=[study.key]))
-    wanted = places_of(study, Participation.Track.PARTICIPANT) if study.is_open() and test == "no" else None
-    completed = count_completed(study) if wanted else 0
-    if wanted and completed >= wanted:
+    limit = places_of(study, Participation.Track.PARTICIPANT) if study.is_open() and test == "no" else None
+    completed = count_completed(study) if limit else 0
+    if limit and completed >= limit:
         life = reverse("research-life", args=[study.key])
         yield Waiting(_("All participants you want have completed: close the study"), completed, life)
     exclusion = len(exclusions.disagreements(study, test=test))

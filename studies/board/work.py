@@ -149,9 +149,9 @@ def is_of_report(name: str) -> bool:
 @study_page
 def states(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the latest tasks for the script of a page that shows them."""
-    wanted = ("pk", "state", "done", "total", "message")
+    keys = ("pk", "state", "done", "total", "message")
     rows = [task_row(task) for task in study.tasks.select_related("study")[: 2 * RECENT]]
-    return JsonResponse({"tasks": [{key: row[key] for key in wanted} for row in rows]})
+    return JsonResponse({"tasks": [{key: row[key] for key in keys} for row in rows]})
 
 
 @require_GET
@@ -171,8 +171,8 @@ def task_file(request: HttpRequest, study: Study, number: int, name: str) -> Htt
 def report(request: HttpRequest, study: Study, number: int, name: str = "") -> HttpResponse:
     """Show a report in the reader's language; the two languages link to each other by name."""
     files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
-    wanted = REPORT + (name or REPORTS[instrument_language()])
-    if wanted not in files or name not in ("", *REPORTS.values()):
+    path = REPORT + (name or REPORTS[instrument_language()])
+    if path not in files or name not in ("", *REPORTS.values()):
         raise Http404
     if is_blinded(study):
         return still_blinded(request, study)
@@ -180,7 +180,7 @@ def report(request: HttpRequest, study: Study, number: int, name: str = "") -> H
         "Content-Security-Policy": f"{policy()}; frame-ancestors 'self'",
         "Content-Type": "text/html; charset=utf-8",
     }
-    return file_response(files[wanted], headers)
+    return file_response(files[path], headers)
 
 
 def file_response(file: Path, headers: dict[str, str]) -> HttpResponse:

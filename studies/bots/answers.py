@@ -59,15 +59,14 @@ class Person:
 
 
 def answer(form: Form, person: Person) -> dict[str, str]:
-    """Return what is sent: hidden fields as they are, and an answer to each field that earlier answers
-    leave visible."""
+    """Return the values to send: hidden fields as they are, and an answer to each visible field."""
     questionnaire = recognise_questionnaire(form)
     answers: dict[str, str] = {}
-    for name, found in form.visible_fields().items():
+    for name, one in form.visible_fields().items():
         if form.is_shown(name, answers):
-            given = _answer(name, found, _item_for(name, questionnaire), questionnaire, person, form)
-            if given:
-                answers[name] = given
+            value = _answer(name, one, _item_for(name, questionnaire), questionnaire, person, form)
+            if value:
+                answers[name] = value
     if questionnaire and questionnaire.id == "emotion_checkin" and "perceived_change" not in answers:
         person.before = answers
     return form.hidden_values() | answers
@@ -75,12 +74,12 @@ def answer(form: Form, person: Person) -> dict[str, str]:
 
 def recognise_questionnaire(form: Form) -> Questionnaire | None:
     """Return the instrument that matches most of these questions; None for another kind of form."""
-    asked = {key_of(name) for name in form.visible_fields() if not name.startswith(REASON)}
-    fitting = [(len(asked & keys), -len(keys), name) for name, keys in _keys().items() if asked & keys]
+    questions = {key_of(name) for name in form.visible_fields() if not name.startswith(REASON)}
+    fitting = [(len(questions & keys), -len(keys), name) for name, keys in _keys().items() if questions & keys]
     if not fitting:
         return None
-    known, _, name = max(fitting)
-    return load(name) if 2 * known >= len(asked) else None
+    matches, _, name = max(fitting)
+    return load(name) if 2 * matches >= len(questions) else None
 
 
 def _item_for(field: str, questionnaire: Questionnaire | None) -> Item | None:
@@ -98,41 +97,41 @@ def _keys() -> Mapping[str, frozenset[str]]:
 
 
 def _answer(
-    name: str, found: Field, item: Item | None, questionnaire: Questionnaire | None, person: Person, form: Form
+    name: str, field: Field, item: Item | None, questionnaire: Questionnaire | None, person: Person, form: Form
 ) -> str:
     if name.startswith(CANDIDATE):
         return _candidate(name, person)
-    if found.kind == "checkbox":
-        return found.options[0]
+    if field.kind == "checkbox":
+        return field.options[0]
     if name.startswith(REASON):
         return _why(name, person)
-    if name == "language" and person.language in found.options:
+    if name == "language" and person.language in field.options:
         return person.language
     if item is None or questionnaire is None:
-        return _anything(found, person)
+        return _anything(field, person)
     if item.instructed is not None:
         return str(item.instructed)
     if questionnaire.id == "screening":
-        return _eligible(item, found, questionnaire, person)
+        return _eligible(item, field, questionnaire, person)
     if questionnaire.kind == "quiz":
         return _right(item, questionnaire)
     if questionnaire.id == "profile":
-        return _about(item, found, person)
+        return _about(item, field, person)
     if questionnaire.id in TOPIC_QUESTIONS.values():
         return _next_topic(item, person)
     if questionnaire.id == "blinding" and item.key == "guess":
-        return _guess(found, person)
+        return _guess(field, person)
     if questionnaire.id == "emotion_checkin":
-        return _feeling(item, found, person, after="perceived_change" in form.fields)
+        return _feeling(item, field, person, after="perceived_change" in form.fields)
     if questionnaire.id == "de_roling":
-        return _out_of_role(item, found, person)
+        return _out_of_role(item, field, person)
     if item.type == "scale" and questionnaire.kind == "rating_scale":
         return _rating(item, person)
     if questionnaire.kind == "pairwise" and item.options:
         return _preference(person)
     if item.type == "scale" and item.scale in (*FACTORS, *MIRRORED):
         return _self_rating(item, person)
-    return _anything(found, person)
+    return _anything(field, person)
 
 
 def _rating(item: Item, person: Person) -> str:
@@ -183,24 +182,24 @@ def _right(item: Item, quiz: Questionnaire) -> str:
 # Screening: any answer to which no rule of the file objects.
 
 
-def _eligible(item: Item, found: Field, screening: Questionnaire, person: Person) -> str:
+def _eligible(item: Item, field: Field, screening: Questionnaire, person: Person) -> str:
     if item.type == "text":
         return person.story.matter
     if item.type == "country":
-        return found.value or _choose(found, person)
+        return field.value or _choose(field, person)
     if item.key == "issue_category":
         return person.story.topic
-    fit = [value for value in _possible(item, found, person) if not _is_objected(item.key, value, screening)]
+    fit = [value for value in _possible(item, field, person) if not _is_objected(item.key, value, screening)]
     return str(person.draw.choice(fit))
 
 
-def _possible(item: Item, found: Field, person: Person) -> list[Any]:
+def _possible(item: Item, field: Field, person: Person) -> list[Any]:
     if item.type == "integer":
         return [person.draw.randint(20, 64)]
     if item.type == "scale":
         low, high = _bounds(item)
         return list(range(low, high + 1))
-    return [value for value in found.options if value != DECLINED]
+    return [value for value in field.options if value != DECLINED]
 
 
 def _is_objected(key: str, value: Any, screening: Questionnaire) -> bool:
@@ -219,14 +218,14 @@ def _fires(op: str, value: Any, limit: Any) -> bool:
 # About themselves, and how they feel
 
 
-def _about(item: Item, found: Field, person: Person) -> str:
+def _about(item: Item, field: Field, person: Person) -> str:
     story: Story = person.story
-    known = {"occupation": story.occupation, "interests": story.interests, "topic": story.topic, "matter": story.matter}
-    if item.key in known:
-        return known[item.key][: item.maximum_length]
+    facts = {"occupation": story.occupation, "interests": story.interests, "topic": story.topic, "matter": story.matter}
+    if item.key in facts:
+        return facts[item.key][: item.maximum_length]
     if item.type == "text":
         return ""
-    return _choose(found, person)
+    return _choose(field, person)
 
 
 def _next_topic(item: Item, person: Person) -> str:
@@ -237,12 +236,12 @@ def _next_topic(item: Item, person: Person) -> str:
     return person.story.matter[: item.maximum_length or 200]
 
 
-def _feeling(item: Item, found: Field, person: Person, *, after: bool) -> str:
+def _feeling(item: Item, field: Field, person: Person, *, after: bool) -> str:
     """Return a feeling: low before a conversation; after it, raised by the conversation's quality."""
     if item.key == "want_support":
         return "no"
     if item.key == "primary_emotion":
-        return _emotion(found, person, lifted=_lift(person) if after else 0.0)
+        return _emotion(field, person, lifted=_lift(person) if after else 0.0)
     if item.type != "scale":
         return ""
     low, high = _bounds(item)
@@ -254,11 +253,11 @@ def _lift(person: Person) -> float:
     return 0.4 + 0.7 * planted_quality(person.last_talk()) + person.draw.gauss(0, 0.5)
 
 
-def _emotion(found: Field, person: Person, *, lifted: float) -> str:
-    kept = person.before.get("primary_emotion", "")
-    if lifted < 1.0 and kept in found.options and person.draw.random() < 0.6:
-        return kept
-    return person.draw.choice([word for word in (PLEASANT if lifted >= 1.0 else UNPLEASANT) if word in found.options])
+def _emotion(field: Field, person: Person, *, lifted: float) -> str:
+    emotion = person.before.get("primary_emotion", "")
+    if lifted < 1.0 and emotion in field.options and person.draw.random() < 0.6:
+        return emotion
+    return person.draw.choice([word for word in (PLEASANT if lifted >= 1.0 else UNPLEASANT) if word in field.options])
 
 
 def _felt_before(key: str, person: Person) -> float:
@@ -279,17 +278,17 @@ def _felt_after(key: str, person: Person) -> float:
     return float(person.before.get("arousal", 6)) - 0.7 * lift
 
 
-def _out_of_role(item: Item, found: Field, person: Person) -> str:
+def _out_of_role(item: Item, field: Field, person: Person) -> str:
     """Return the answers of a person who plays and leaves a role easily."""
     easily = {"role_left": 4.6, "role_stays": 1.5}
     if item.key not in easily:
-        return _feeling(item, found, person, after=True)
+        return _feeling(item, field, person, after=True)
     return _clamp(person.draw.gauss(easily[item.key], 0.5), *_bounds(item))
 
 
-def _guess(found: Field, person: Person) -> str:
+def _guess(field: Field, person: Person) -> str:
     """Return the guessed arm of a partner: mostly "cannot tell", else a random one."""
-    *arms, unsure = found.options
+    *arms, unsure = field.options
     return unsure if person.draw.random() < CANNOT_TELL else person.draw.choice(arms)
 
 
@@ -303,15 +302,15 @@ def _candidate(name: str, person: Person) -> str:
 # Anything else
 
 
-def _anything(found: Field, person: Person) -> str:
-    if found.kind in ("text", "textarea"):
-        return WORDS[person.language] if found.kind == "textarea" else ""
-    return _choose(found, person)
+def _anything(field: Field, person: Person) -> str:
+    if field.kind in ("text", "textarea"):
+        return WORDS[person.language] if field.kind == "textarea" else ""
+    return _choose(field, person)
 
 
-def _choose(found: Field, person: Person) -> str:
-    options = [value for value in found.options if value and value != DECLINED]
-    return person.draw.choice(options) if options else found.value
+def _choose(field: Field, person: Person) -> str:
+    options = [value for value in field.options if value and value != DECLINED]
+    return person.draw.choice(options) if options else field.value
 
 
 def _bounds(item: Item) -> tuple[int, int]:

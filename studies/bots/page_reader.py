@@ -97,19 +97,19 @@ class _Reader(HTMLParser):
         self.speaking = False  # its text comes next
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self.in_bubble(found.get("class", "").split())
-        self.page.conversation = found.get("data-conversation", self.page.conversation)
-        self.page.is_refused |= REFUSED in found
-        if CODE_CLASS in found.get("class", "").split():
+        attributes = {name: value or "" for name, value in attrs}
+        self.in_bubble(attributes.get("class", "").split())
+        self.page.conversation = attributes.get("data-conversation", self.page.conversation)
+        self.page.is_refused |= REFUSED in attributes
+        if CODE_CLASS in attributes.get("class", "").split():
             self.telling = "completion_code"
         elif tag == "h1" and not self.page.heading:
             self.telling = "heading"
         if tag == "form":
-            self.form = Form(action=found.get("action", ""))
+            self.form = Form(action=attributes.get("action", ""))
             self.page.forms.append(self.form)
         elif self.form is not None:
-            self.in_form(self.form, tag, found)
+            self.in_form(self.form, tag, attributes)
 
     def in_bubble(self, classes: Sequence[str]) -> None:
         if TRANSCRIPT in classes:
@@ -117,25 +117,25 @@ class _Reader(HTMLParser):
         self.speaker = next((who for who in (OWN, PARTNER) if f"bubble--{who}" in classes), self.speaker)
         self.speaking = TEXT_OF_BUBBLE in classes and bool(self.page.transcripts)
 
-    def in_form(self, form: Form, tag: str, found: Attributes) -> None:
-        if "data-item" in found:
-            form.toggles[found["data-item"]] = list(_toggles(found))
+    def in_form(self, form: Form, tag: str, attributes: Attributes) -> None:
+        if "data-item" in attributes:
+            form.toggles[attributes["data-item"]] = list(_toggles(attributes))
         if tag == "option" and self.select is not None:
-            self.select.options.append(found.get("value", ""))
-            if "selected" in found:
-                self.select.value = found.get("value", "")
-        elif "name" in found and "disabled" not in found:
-            self.add(form, tag, found)
+            self.select.options.append(attributes.get("value", ""))
+            if "selected" in attributes:
+                self.select.value = attributes.get("value", "")
+        elif "name" in attributes and "disabled" not in attributes:
+            self.add(form, tag, attributes)
 
-    def add(self, form: Form, tag: str, found: Attributes) -> None:
-        kind = found.get("type", "text").lower() if tag == "input" else tag
+    def add(self, form: Form, tag: str, attributes: Attributes) -> None:
+        kind = attributes.get("type", "text").lower() if tag == "input" else tag
         if kind in VOID_INPUTS and tag == "input":
             return
-        here = form.fields.setdefault(found["name"], Field(kind if kind in _CHOSEN + _TAGS else "text"))
+        here = form.fields.setdefault(attributes["name"], Field(kind if kind in _CHOSEN + _TAGS else "text"))
         if kind in ("radio", "checkbox", "button"):
-            here.options.append(found.get("value", "on"))
-        if kind not in ("radio", "checkbox", "button", "select", "textarea") or "checked" in found:
-            here.value = found.get("value", "")
+            here.options.append(attributes.get("value", "on"))
+        if kind not in ("radio", "checkbox", "button", "select", "textarea") or "checked" in attributes:
+            here.value = attributes.get("value", "")
         if tag == "select":
             self.select = here
         elif tag == "textarea":
@@ -164,9 +164,9 @@ _CHOSEN = ("radio", "checkbox", "hidden")
 _TAGS = ("select", "textarea", "button")
 
 
-def _toggles(found: Attributes) -> list[Toggle]:
+def _toggles(attributes: Attributes) -> list[Toggle]:
     return [
-        Toggle(effect, found[f"data-{effect}-if"], tuple(found.get(f"data-{effect}-values", "").split()))
+        Toggle(effect, attributes[f"data-{effect}-if"], tuple(attributes.get(f"data-{effect}-values", "").split()))
         for effect in ("show", "hide")
-        if f"data-{effect}-if" in found
+        if f"data-{effect}-if" in attributes
     ]

@@ -45,16 +45,16 @@ class Talk:
     """A conversation as the bot saw it. `acked` holds what the server said it had stored: message id → (turn, text)."""
 
     code: str
-    wanted: int  # messages before the bot ends it
-    said: dict[int, str] = field(default_factory=dict)
-    heard: dict[int, str] = field(default_factory=dict)
+    length: int  # messages before the bot ends it
+    messages: dict[int, str] = field(default_factory=dict)
+    replies: dict[int, str] = field(default_factory=dict)
     acked: dict[str, tuple[int, str]] = field(default_factory=dict)
     pending: tuple[str, str] | None = None  # id and text of a message that may not be stored
     last_seq: int = 0
     retries: int = 0
 
     def turns(self) -> list[tuple[str, str]]:
-        return [(self.said[number], self.heard[number]) for number in sorted(self.said.keys() & self.heard.keys())]
+        return [(self.messages[turn], reply) for turn, reply in sorted(self.replies.items()) if turn in self.messages]
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Bot:
 
     def progress(self) -> str:
         """Return a text that changes whenever the bot has got further."""
-        return f"{self.place} {sum(len(talk.heard) for talk in self.talks.values())}"
+        return f"{self.place} {sum(len(talk.replies) for talk in self.talks.values())}"
 
     def place_of(self, page: Page) -> str:
         form = page.step_form()
@@ -145,8 +145,8 @@ class Bot:
     async def flag_a_reply(self, form: Form, talk: Talk) -> None:
         """Flag one reply of each conversation, while its page is still open."""
         reasons = form.fields["reason"].options
-        if talk.heard and len(talk.heard) >= talk.wanted:
-            turn, reason = self.person.draw.choice(sorted(talk.heard)), self.person.draw.choice(reasons)
+        if talk.replies and len(talk.replies) >= talk.length:
+            turn, reason = self.person.draw.choice(sorted(talk.replies)), self.person.draw.choice(reasons)
             note = WORDS[self.person.language]
             await self.open(
                 FLAG, form.hidden_values() | {"turn": str(turn), "reason": reason, "note": note, "act": "save"}
@@ -182,8 +182,8 @@ class Bot:
     async def talk_in(self, code: str) -> None:
         """Talk until the conversation pauses, ends, or the line drops; the person's page then says how to continue."""
         if code not in self.talks:
-            wanted = self.min_turns + self.person.draw.randint(0, 2)
-            self.talks[code] = Talk(code, wanted)
+            length = self.min_turns + self.person.draw.randint(0, 2)
+            self.talks[code] = Talk(code, length)
             self.person.talks.append([])
         talk = self.talks[code]
         address = urljoin(self.base_url, f"/ws/chat/{code}/").replace("http", "ws", 1)
@@ -241,13 +241,13 @@ class ChatSocket:
         self.note_stored(frame["id"], frame["turn"], frame["text"])
 
     def note_stored(self, identifier: str, turn: int, text: str) -> None:
-        self.talk.said[turn] = text
+        self.talk.messages[turn] = text
         self.talk.acked[identifier] = (turn, text)
         if self.talk.pending and self.talk.pending[0] == identifier:
             self.talk.pending = None
 
     async def on_reply(self, frame: dict[str, Any]) -> None:
-        self.talk.heard[frame["turn"]] = frame["text"]
+        self.talk.replies[frame["turn"]] = frame["text"]
         self.talk.retries = 0
         await self.send(type="seen", seq=frame["seq"])
         if self.knows:
@@ -285,7 +285,7 @@ class ChatSocket:
 
     async def speak(self) -> None:
         """Send the message that may not be stored again, or the next line, or the end."""
-        if self.talk.pending is None and len(self.talk.heard) >= self.talk.wanted:
+        if self.talk.pending is None and len(self.talk.replies) >= self.talk.length:
             await self.send(type="end", early=False)
             return
         if self.talk.pending is None:
@@ -299,7 +299,7 @@ class ChatSocket:
         person = self.bot.person
         number = list(self.bot.talks).index(self.talk.code)
         lines = lines_for(person.story, person.language, f"{person.seed} {number}")
-        return next(line for place, line in enumerate(lines) if place == len(self.talk.said))
+        return next(line for place, line in enumerate(lines) if place == len(self.talk.messages))
 
 
 def _waits() -> Any:

@@ -36,9 +36,9 @@ def get_hash(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
 
 
-def get_rows_hash(shown: Section, document: StudyDocument) -> str:
+def get_rows_hash(section: Section, document: StudyDocument) -> str:
     """Return a hash of all tables of a list."""
-    return get_hash(document.get(shown.place))
+    return get_hash(document.get(section.place))
 
 
 def get_hashes(fields: Sequence[Field]) -> dict[str, str]:
@@ -49,10 +49,10 @@ def get_hashes(fields: Sequence[Field]) -> dict[str, str]:
 def read_hashes(text: str) -> dict[str, str]:
     """Return the hashes that a page carried; none where the text is not from a page of ours."""
     try:
-        found = json.loads(text)
+        hashes = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    return {name: str(value) for name, value in hashes.items()} if isinstance(hashes, dict) else {}
 
 
 def merge_typed(fields: Sequence[Field], posted: QueryDict, seen: Mapping[str, str]) -> list[Field]:
@@ -68,29 +68,29 @@ def merge_field(one: Field, posted: QueryDict, seen: str | None) -> Field:
         return replace(show_unread(one, posted, str(error)), meanwhile=describe_change(one, seen))
     if typed == one.value or get_hash(typed) == seen:
         return one
-    chosen = typed if isinstance(typed, list) else [typed]
-    choices = tuple(replace(choice, chosen=choice.value in chosen) for choice in one.choices)
+    values = typed if isinstance(typed, list) else [typed]
+    choices = tuple(replace(choice, is_chosen=choice.value in values) for choice in one.choices)
     return replace(one, value=typed, choices=choices, meanwhile=describe_change(one, seen))
 
 
 def describe_change(one: Field, seen: str | None) -> tuple[Part, ...]:
-    """Return what is saved where it is not what the page showed; nothing where no one else has changed the field."""
+    """Return the saved value if someone else has changed the field since the page was opened; else nothing."""
     return () if get_hash(one.value) == seen else describe(one)
 
 
 def describe(one: Field) -> tuple[Part, ...]:
-    """Return what is saved, as people read it: one text, or one for each language."""
+    """Return the saved value as text: one text, or one for each language."""
     if one.kind in (WORDS, RATES):
         return tuple(one.parts)
     if one.kind == TRUTH:
         return (Part("", _("yes") if one.is_ticked else _("no")),)
     if one.kind in (CHOICE, SEVERAL):
-        return (Part("", ", ".join(choice.label for choice in one.choices if choice.chosen)),)
+        return (Part("", ", ".join(choice.label for choice in one.choices if choice.is_chosen)),)
     return (Part("", one.typed_form()),)
 
 
 def list_lost(fields: Sequence[Field], posted: QueryDict, seen: Mapping[str, str]) -> list[Part]:
-    """Return what was typed into fields that the section has no longer."""
+    """Return the typed values of fields that the section no longer has."""
     there = {one.name for one in fields}
     lost = [name for name in seen if name not in there]
     return [

@@ -29,8 +29,8 @@ def add_placeholders(
     """Return the fields of the section with the form's own: the parts that can be kept, and its placeholders."""
     name = document.get((CONSENT, "instrument"))
     form = template(name) if name in template_ids() else {}
-    made = [offer_choices(one, form) for one in fields]
-    return made + list(placeholder_fields(form, document, languages, faults)) if form else made
+    form_fields = [offer_choices(one, form) for one in fields]
+    return form_fields + list(placeholder_fields(form, document, languages, faults)) if form else form_fields
 
 
 def offer_choices(one: Field, form: Mapping[str, Any]) -> Field:
@@ -41,10 +41,10 @@ def offer_choices(one: Field, form: Mapping[str, Any]) -> Field:
         offered = [(flag, describe_flag(flag, form)) for flag in form["flags"] if flag not in IMPLIED]
     else:
         return one
-    chosen = one.value if isinstance(one.value, list) else [one.value]
-    unknown = [(value, value) for value in chosen if isinstance(value, str) and value not in dict(offered)]
+    values = one.value if isinstance(one.value, list) else [one.value]
+    unknown = [(value, value) for value in values if isinstance(value, str) and value not in dict(offered)]
     choices = tuple(
-        Choice(value, label, value in chosen, value if one.key == "flags" and label != value else "")
+        Choice(value, label, value in values, value if one.key == "flags" and label != value else "")
         for value, label in [*offered, *unknown]
     )
     return replace(one, kind=CHOICE if one.key == "instrument" else SEVERAL, choices=choices)
@@ -53,15 +53,15 @@ def offer_choices(one: Field, form: Mapping[str, Any]) -> Field:
 def describe_flag(flag: str, form: Mapping[str, Any]) -> str:
     """Return the beginning of the part that a flag keeps, or the box that people tick only with it."""
     texts = (text[instrument_language()] for text in texts_of(form))
-    part = next((found for text in texts if (found := find_part(flag, text))), "")
+    part = next((words for text in texts if (words := find_part(flag, text))), "")
     box = next((box[instrument_language()] for box in form["checkboxes"] if box["audience"] == flag), "")
     return blank_out(part or box).strip(AROUND) or flag
 
 
 def find_part(flag: str, text: str) -> str:
     """Return the text between `{{flag}}` and `{{/flag}}`; empty where it is not in the text."""
-    found = re.search(rf"\{{\{{{flag}\}}\}}(.*?)\{{\{{/{flag}\}}\}}", text, re.DOTALL)
-    return found[1].strip() if found else ""
+    match = re.search(rf"\{{\{{{flag}\}}\}}(.*?)\{{\{{/{flag}\}}\}}", text, re.DOTALL)
+    return match[1].strip() if match else ""
 
 
 def texts_of(form: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
@@ -96,8 +96,8 @@ def placeholder_fields(
 def order_placeholders(form: Mapping[str, Any]) -> list[str]:
     """Return the form's placeholders as a reader meets them."""
     text = "\n".join(words["en"] for words in texts_of(form))
-    found = [name for name in PLACEHOLDER.findall(text) if name in form["placeholders"]]
-    return list(dict.fromkeys([*found, *form["placeholders"]]))
+    names = [name for name in PLACEHOLDER.findall(text) if name in form["placeholders"]]
+    return list(dict.fromkeys([*names, *form["placeholders"]]))
 
 
 def find_sentence(name: str, form: Mapping[str, Any]) -> str:
@@ -112,4 +112,4 @@ def find_sentence(name: str, form: Mapping[str, Any]) -> str:
 def blank_out(text: str, name: str = "") -> str:
     """Return a text with all its parts, with a blank for this placeholder and dots for the others."""
     whole = keep_parts(text, lambda _part: True)
-    return PLACEHOLDER.sub(lambda found: BLANK if found[1] == name else "…", whole)
+    return PLACEHOLDER.sub(lambda match: BLANK if match[1] == name else "…", whole)

@@ -46,18 +46,18 @@ def show_draft(
 ) -> HttpResponse:
     """Show a page of a draft, with the sections as its navigation."""
     checked = checked or check_draft(draft)
-    shown = {
+    page_context = {
         "draft": draft,
         "draft_title": title_of(draft),
         "navigation": [{"label": "", "pages": navigation(request, draft, checked)}],
         "left": sum(map(len, checked.faults.values())),
         **context,
     }
-    return render(request, f"studies/research/{template}.html", shown, status=status)
+    return render(request, f"studies/research/{template}.html", page_context, status=status)
 
 
 def title_of(draft: StudyDraft) -> str:
-    """Return how the draft's study is called, as far as that can be read."""
+    """Return the title of the draft's study, as far as it can be read."""
     try:
         values = parse_toml(draft.text.encode(), NAME)
     except DocumentError:

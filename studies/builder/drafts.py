@@ -53,7 +53,7 @@ class CheckedDraft:
 
 
 def check_draft(draft: StudyDraft) -> CheckedDraft:
-    """Return what the draft says, or all that is wrong with it."""
+    """Return the study that the draft describes, or all its faults."""
     with folder_of(draft) as folder:
         try:
             return CheckedDraft(read_draft(folder))
@@ -96,7 +96,7 @@ def read_draft(folder: Path) -> StudySpec:
         folder / NAME,
         instruments=[*instrument_ids(), *template_ids()],
         prompt_folder=settings.FIXTURES / "prompts",
-        taken_keys=words_of_addresses(),
+        reserved_keys=words_of_addresses(),
     )
     if over := find_past_days(spec, timezone.now().date()):
         raise StudyFileError(folder / NAME, over)
@@ -122,7 +122,7 @@ def copy_study(protocol: Protocol, *, for_new: bool = False) -> tuple[str, dict[
     cards, card_files = copy_cards(protocol.study, spec.role_play.cards, for_new=for_new)
     named = [(model.prompt, model.prompt_text) for model in (*spec.arms, *spec.judges)]
     named += [(prompt.file, prompt.texts) for prompt in spec.prompts.values()]
-    files = dict(found for name, texts in named if name for found in prompt_files(name, texts))
+    files = dict(file for name, texts in named if name for file in prompt_files(name, texts))
     copied = replace(spec, role_play=replace(spec.role_play, cards=cards))
     return dump_study(copied), files | card_files
 
@@ -142,8 +142,8 @@ def copy_cards(study: Study, names: Sequence[str], *, for_new: bool) -> tuple[tu
     ]
     if for_new and any(card not in stored for cards in brought.values() for card in cards):
         brought = {}
-    known = {card.key for cards in brought.values() for card in cards}
-    own = [card for card in stored if card.key not in known]
+    keys = {card.key for cards in brought.values() for card in cards}
+    own = [card for card in stored if card.key not in keys]
     if not own:
         return tuple(brought), {}
     name = missing[0] if missing else OWN_CARDS

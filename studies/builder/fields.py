@@ -51,7 +51,7 @@ BY_TYPE = {bool: TRUTH, int: NUMBER, float: NUMBER}
 class Choice:
     value: str
     label: str
-    chosen: bool = False
+    is_chosen: bool = False
     key: str = ""  # the word of the file, where the label has other words
 
 
@@ -114,8 +114,8 @@ class Field:
         """Return its inputs."""
         if self.kind in (WORDS, RATES):
             names = {one.code: one.name for one in LANGUAGES}
-            given = self.value if isinstance(self.value, Mapping) else dict.fromkeys(self.languages, self.value)
-            return [Part(f"{self.name}.{code}", show(given.get(code)), names[code], code) for code in self.languages]
+            texts = self.value if isinstance(self.value, Mapping) else dict.fromkeys(self.languages, self.value)
+            return [Part(f"{self.name}.{code}", show(texts.get(code)), names[code], code) for code in self.languages]
         return [Part(self.name, self.typed if self.typed is not None else self.typed_form())]
 
     def typed_form(self) -> str:
@@ -127,8 +127,8 @@ class Field:
         if self.kind == NUMBERS:
             return ", ".join(map(show, self.value)) if isinstance(self.value, list) else show(self.value)
         if self.kind == TABLE:
-            given = self.value if isinstance(self.value, Mapping) else {}
-            return "\n".join(f"{key} = {as_toml(value)}" for key, value in given.items())
+            table = self.value if isinstance(self.value, Mapping) else {}
+            return "\n".join(f"{key} = {as_toml(value)}" for key, value in table.items())
         return show(self.value)
 
     @property
@@ -163,8 +163,8 @@ def checks_of(schema_field: SchemaField) -> list[Callable[..., Any]]:
 
 def kind_of(schema_field: SchemaField) -> str:
     """Return which input a key gets."""
-    if found := next((BY_CHECK[check] for check in checks_of(schema_field) if check in BY_CHECK), ""):
-        return found
+    if kind := next((BY_CHECK[check] for check in checks_of(schema_field) if check in BY_CHECK), ""):
+        return kind
     if schema_field.members.kind:
         return SEVERAL if choices_for(schema_field.members, is_member=True) else LINES
     if choices_for(schema_field):
@@ -201,12 +201,12 @@ def make_fields(
     faults: Mapping[str, Sequence[str]],
 ) -> list[Field]:
     """Return a field for each key of a section that is no section itself."""
-    made = [
+    fields = [
         make_field(schema, each, (*section, key), document, languages, faults)
         for key, each in fields_of(schema).items()
         if not table_of(each) and (*section, key) != (PROMPTS,)
     ]
-    return sorted(made, key=lambda one: FIRST.index(one.key) if one.key in FIRST else len(FIRST))
+    return sorted(fields, key=lambda one: FIRST.index(one.key) if one.key in FIRST else len(FIRST))
 
 
 def make_field(
@@ -220,8 +220,8 @@ def make_field(
     kind, value = kind_of(schema_field), document.get(place)
     one_of_them = schema_field.members if kind == SEVERAL else schema_field
     choices = choices_for(one_of_them, is_member=kind == SEVERAL) if kind in (CHOICE, SEVERAL) else []
-    chosen = value if isinstance(value, list) else [value]
-    unknown = [(one, one) for one in chosen if choices and isinstance(one, str) and one not in dict(choices)]
+    values = value if isinstance(value, list) else [value]
+    unknown = [(one, one) for one in values if choices and isinstance(one, str) and one not in dict(choices)]
     return Field(
         place,
         kind,
@@ -230,7 +230,7 @@ def make_field(
         usual=describe_usual(schema, schema_field),
         needed=schema_field.marker(Needed) is not None,
         languages=languages,
-        choices=tuple(Choice(one, label, one in chosen) for one, label in [*choices, *unknown]),
+        choices=tuple(Choice(one, label, one in values) for one, label in [*choices, *unknown]),
         faults=faults_at(faults, place),
         wants_variable=wants_variable(schema_field),
         note=describe_variable(value) if wants_variable(schema_field) else "",
@@ -259,7 +259,7 @@ def describe_variable(name: Any) -> str:
 
 
 def describe_usual(schema: Any, schema_field: SchemaField) -> str:
-    """Return what holds where the key is left out; empty where nothing needs to be said."""
+    """Return the default of a key as text; empty where it needs no mention."""
     if not hasattr(schema, "__dataclass_fields__"):
         return ""
     usual = usual_of(schema, schema_field.name)
@@ -272,7 +272,10 @@ def faults_at(faults: Mapping[str, Sequence[str]], place: Place) -> tuple[str, .
     name = place_of(place)
     below = (f"{name}.", f"{name}[")
     return tuple(
-        message for where, said in faults.items() if where == name or where.startswith(below) for message in said
+        message
+        for where, messages in faults.items()
+        if where == name or where.startswith(below)
+        for message in messages
     )
 
 
@@ -297,12 +300,14 @@ def read_typed(one: Field, posted: QueryDict) -> Any:
             part.language: clean(posted, part.name) if part.name in posted or not was_sent else part.value
             for part in one.parts  # what the page had no input for, as a language chosen since, stays
         }
-        given = {language: read(text) for language, text in texts.items() if text}
+        values = {language: read(text) for language, text in texts.items() if text}
         if f"{one.name}.none" not in posted:
-            return join_languages(given, one)
-        if given:
-            said = _("“There is none” was ticked, but there is a text. Save again to keep the text, or clear it first.")
-            raise UnreadError(said)
+            return join_languages(values, one)
+        if values:
+            message = _(
+                "“There is none” was ticked, but there is a text. Save again to keep the text, or clear it first."
+            )
+            raise UnreadError(message)
         return ""
     text = clean(posted, one.name)
     if not text:
@@ -334,24 +339,24 @@ def clean(posted: QueryDict, name: str) -> str:
     return posted.get(name, "").replace("\r\n", "\n").strip()
 
 
-def order_like(before: Any, chosen: Sequence[str]) -> list[str]:
+def order_like(before: Any, values: Sequence[str]) -> list[str]:
     """Return the ticked values: those that were there in their old order, then the new ones."""
-    kept = [each for each in before if each in chosen] if isinstance(before, list) else []
-    return [*kept, *(each for each in chosen if each not in kept)]
+    earlier = [each for each in before if each in values] if isinstance(before, list) else []
+    return [*earlier, *(each for each in values if each not in earlier)]
 
 
-def join_languages(given: Mapping[str, Any], one: Field) -> Any:
+def join_languages(values: Mapping[str, Any], one: Field) -> Any:
     """Return one value where all languages have the same, else a table; what stood there in other languages stays."""
     others = {
         code: text
         for code, text in (one.value.items() if isinstance(one.value, Mapping) else ())
         if code not in one.languages
     }
-    whole = {**given, **others}
+    whole = {**values, **others}
     if not whole:
         return None
-    is_one = not others and set(given) == set(one.languages) and len(set(given.values())) == 1
-    return next(iter(given.values())) if is_one and not isinstance(one.value, Mapping) else whole
+    is_one = not others and set(values) == set(one.languages) and len(set(values.values())) == 1
+    return next(iter(values.values())) if is_one and not isinstance(one.value, Mapping) else whole
 
 
 def read_number(text: str) -> Any:
@@ -364,15 +369,15 @@ def read_number(text: str) -> Any:
 def read_numbers(text: str) -> Any:
     """Return a list of numbers; a table as `{every = 5}` stays one."""
     if text.startswith("{"):
-        wanted = _("Write turn numbers, as 5, 10, or {every = 5}. %(reason)s")
-        return read_table(f"value = {text}", wanted)["value"]
+        hint = _("Write turn numbers, as 5, 10, or {every = 5}. %(reason)s")
+        return read_table(f"value = {text}", hint)["value"]
     return [read_number(each) for each in re.split(r"[\s,，、;]+", text) if each]
 
 
-def read_table(text: str, wanted: str = "") -> dict[str, Any]:
-    """Return the values of lines `name = value`. Raise UnreadError, which says what is `wanted`."""
+def read_table(text: str, hint: str = "") -> dict[str, Any]:
+    """Return the values of lines `name = value`. Raise UnreadError with `hint` as its text."""
     try:
         return tomllib.loads(text)
     except ValueError as error:
-        wanted = wanted or _('Write one line for each parameter, as top_p = 0.9 or user = "lab". %(reason)s')
-        raise UnreadError(wanted % {"reason": error}) from error
+        hint = hint or _('Write one line for each parameter, as top_p = 0.9 or user = "lab". %(reason)s')
+        raise UnreadError(hint % {"reason": error}) from error

@@ -48,11 +48,11 @@ def prompt_fields(document: StudyDocument, faults: Mapping[str, Sequence[str]]) 
 
 
 def describe_prompt(name: str) -> str:
-    """Return what can stand in the prompt in the place of a word in braces."""
-    known = PLACEHOLDERS.get(name, PLACEHOLDERS["judge"])
-    if not known:
+    """Return the sentence that lists the placeholders of a prompt."""
+    names = PLACEHOLDERS.get(name, PLACEHOLDERS["judge"])
+    if not names:
         return _("File with your own text. It has no placeholders.")
-    listed = ", ".join(f"{{{one}}}" for one in known)
+    listed = ", ".join(f"{{{one}}}" for one in names)
     return _("File with your own text. Its placeholders: %(placeholders)s.") % {"placeholders": listed}
 
 
@@ -64,7 +64,7 @@ def save_file(draft: StudyDraft, posted: QueryDict) -> str:
     """Take a file over into the draft, or remove it; return what is wrong with it, else an empty text."""
     name, text = posted.get("name", "").strip(), posted.get("text", "").replace("\r\n", "\n")
     if posted.get("act") == "remove":
-        draft.change(files={other: kept for other, kept in draft.files.items() if other != name})
+        draft.change(files={other: content for other, content in draft.files.items() if other != name})
         return ""
     if not FILE_NAME.fullmatch(name):
         return _("A file needs a name of letters, digits, _ and - that ends in .txt or .json, as supporter.en.txt.")

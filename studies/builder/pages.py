@@ -57,8 +57,8 @@ def group_by_section(draft: StudyDraft, checked: CheckedDraft) -> list[tuple[Sec
     """Return the sections with faults, each with what is left to do there."""
     groups: dict[str, list[LeftToDo]] = {}
     document = read_document(draft)
-    for place, said in checked.faults.items():
-        left = [LeftToDo(locate(draft, place), place, message, describe_place(document, place)) for message in said]
+    for place, texts in checked.faults.items():
+        left = [LeftToDo(locate(draft, place), place, message, describe_place(document, place)) for message in texts]
         groups.setdefault(owner_of(place), []).extend(left)
     return [(section, groups[section.slug]) for section in get_sections() if section.slug in groups]
 
@@ -91,18 +91,18 @@ def load(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
         return load_page(request, draft, checked, form)
     try:
         loaded = load_draft(draft, form.explain(request.user) if form else None)
-    except NamesModels as found:
-        said = _("People who are asked again read this text, and it names %(names)s. Please leave that out.")
+    except NamesModels as error:
+        message = _("People who are asked again read this text, and it names %(names)s. Please leave that out.")
         if form:
-            form.add_error("reason", said % {"names": found})
+            form.add_error("reason", message % {"names": error})
         return load_page(request, draft, checked, form)
     except (StudyFileError, AmendmentNeeded):  # an instrument or an address has come or gone, or the study was opened
         messages.error(request, _("The draft cannot be loaded yet. See what is left to do below."))
         return redirect("research-draft", draft.pk)
     if loaded.outcome == "created":
         make_founder(loaded.protocol.study, request.user)
-    said = _("The study is loaded, version %(number)s.") % {"number": loaded.protocol.version}
-    messages.success(request, said)
+    message = _("The study is loaded, version %(number)s.") % {"number": loaded.protocol.version}
+    messages.success(request, message)
     return redirect("research-life" if loaded.outcome == "amended" else "research-design", loaded.protocol.study.key)
 
 
@@ -139,8 +139,8 @@ class AmendmentForm(forms.Form):
 
     def explain(self, user: Any) -> AmendmentReason:
         name: str = user.get_username()
-        given = self.cleaned_data
-        return AmendmentReason(given["reason"], by_name=name, by=user, asks_again=given["asks_again"])
+        data = self.cleaned_data
+        return AmendmentReason(data["reason"], by_name=name, by=user, asks_again=data["asks_again"])
 
 
 @require_POST
@@ -180,7 +180,9 @@ def text(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     """Show the file itself, to be edited as text."""
     if request.method != "POST":
         checked = check_draft(draft)
-        faults = [f"{place}: {said}".removeprefix(": ") for place, each in checked.faults.items() for said in each]
+        faults = [
+            f"{place}: {message}".removeprefix(": ") for place, each in checked.faults.items() for message in each
+        ]
         return show_draft(request, draft, "builder_text", {"text": draft.text, "faults": faults}, checked)
     typed = request.POST.get("text", "").replace("\r\n", "\n")
     try:

@@ -21,8 +21,8 @@ def read_place(text: str) -> Place:
 
 
 def describe_place(document: StudyDocument | None, text: str) -> str:
-    """Return what a place is called on the pages: the table of its list, its field, its language; empty where it is a
-    whole section."""
+    """Return the name of a place on the pages: the table of its list, its field, its language; empty for a whole
+    section."""
     place = read_place(text)
     named = [name_row(document, text, place), name_field(document, place), name_language(place)]
     return " · ".join(filter(None, named))
@@ -46,9 +46,9 @@ def name_field(document: StudyDocument | None, place: Place) -> str:
         if form and place[1] in form["placeholders"]:
             return find_sentence(str(place[1]), form).rstrip(".。")
     for end in range(len(place), 0, -1):
-        found = field_at(StudyFile, place[:end])
-        if found.info and found.info.description:
-            return get_first_sentence(explain(found))
+        schema_field = field_at(StudyFile, place[:end])
+        if schema_field.info and schema_field.info.description:
+            return get_first_sentence(explain(schema_field))
     return ""
 
 

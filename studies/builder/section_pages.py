@@ -61,93 +61,93 @@ def get_section(slug: str) -> Section:
     return section
 
 
-def is_editable(shown: Section, document: StudyDocument | None) -> TypeGuard[StudyDocument]:
+def is_editable(section: Section, document: StudyDocument | None) -> TypeGuard[StudyDocument]:
     """Return whether fields can show the section; else only its text can be mended."""
-    return document is not None and (not shown.is_list or document.has_tables(shown.place))
+    return document is not None and (not section.is_list or document.has_tables(section.place))
 
 
-def make_section_fields(shown: Section, place: Place, document: StudyDocument, checked: CheckedDraft) -> list[Field]:
+def make_section_fields(section: Section, place: Place, document: StudyDocument, checked: CheckedDraft) -> list[Field]:
     """Return the fields of a section, or of one table of a list."""
-    if shown.slug == PROMPTS:
+    if section.slug == PROMPTS:
         return prompt_fields(document, checked.faults)
     languages = get_languages(document)
-    fields = make_fields(shown.schema, place, document, languages, checked.faults)
-    return add_placeholders(fields, document, languages, checked.faults) if shown.slug == CONSENT else fields
+    fields = make_fields(section.schema, place, document, languages, checked.faults)
+    return add_placeholders(fields, document, languages, checked.faults) if section.slug == CONSENT else fields
 
 
 @require_http_methods(["GET", "POST"])
 @draft_page
 def section(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpResponse:
     """Show a section: its fields, or the tables of its list."""
-    shown, document = get_section(slug), read_document(draft)
-    if not is_editable(shown, document):
+    section, document = get_section(slug), read_document(draft)
+    if not is_editable(section, document):
         return redirect("research-draft-text", draft.pk)
-    if shown.is_list:
-        return list_page(request, draft, shown, document)
-    return fields_page(request, draft, shown, shown.place, document)
+    if section.is_list:
+        return list_page(request, draft, section, document)
+    return fields_page(request, draft, section, section.place, document)
 
 
 @require_GET
-def list_page(request: HttpRequest, draft: StudyDraft, shown: Section, document: StudyDocument) -> HttpResponse:
+def list_page(request: HttpRequest, draft: StudyDraft, section: Section, document: StudyDocument) -> HttpResponse:
     checked = check_draft(draft)
     context = {
-        "section": shown,
-        "rows": list(describe_rows(shown, document, checked)),
-        "seen": get_rows_hash(shown, document),
-        "presets": PRESETS if shown.slug in MODELS else (),
-        "faults": checked.faults.get(shown.slug, ()),
+        "section": section,
+        "rows": list(describe_rows(section, document, checked)),
+        "seen": get_rows_hash(section, document),
+        "presets": PRESETS if section.slug in MODELS else (),
+        "faults": checked.faults.get(section.slug, ()),
     }
     return show_draft(request, draft, "builder_rows", context, checked)
 
 
-def describe_rows(shown: Section, document: StudyDocument, checked: CheckedDraft) -> Iterator[Row]:
-    for number, row in enumerate(walk_rows(document, shown.place)):
-        if shown.slug == STEPS:
-            yield Row(number, *describe_step(row), faults_at(checked.faults, (*shown.place, number)))
+def describe_rows(section: Section, document: StudyDocument, checked: CheckedDraft) -> Iterator[Row]:
+    for number, row in enumerate(walk_rows(document, section.place)):
+        if section.slug == STEPS:
+            yield Row(number, *describe_step(row), faults_at(checked.faults, (*section.place, number)))
             continue
         name = next((show(row[key]) for key in NAMES if row.get(key)), "")
-        told = [
+        facts = [
             show(value) for key, value in row.items() if isinstance(value, str | int | float) and show(value) != name
         ]
-        yield Row(number, name, " · ".join(told[:4]), faults_at(checked.faults, (*shown.place, number)))
+        yield Row(number, name, " · ".join(facts[:4]), faults_at(checked.faults, (*section.place, number)))
 
 
 def describe_step(step: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the name of a step as people know it, and what else there is to know."""
+    """Return the name of a step, and its details in one line."""
     kind, instrument, track = (show(step.get(key)) for key in ("kind", "instrument", "track"))
     title = load(instrument).title[instrument_language()] if instrument in instrument_ids() else instrument
     tracks = dict(Participation.Track.choices)
-    told = [title, tracks.get(track, track if track != "all" else ""), show(step.get("mode"))]
-    return str(KINDS[kind].label) if kind in KINDS else kind, " · ".join(str(each) for each in told if each)
+    facts = [title, tracks.get(track, track if track != "all" else ""), show(step.get("mode"))]
+    return str(KINDS[kind].label) if kind in KINDS else kind, " · ".join(str(each) for each in facts if each)
 
 
 @require_http_methods(["GET", "POST"])
 @draft_page
 def row(request: HttpRequest, draft: StudyDraft, slug: str, number: int) -> HttpResponse:
     """Show the fields of one table of a list."""
-    shown, document = get_section(slug), read_document(draft)
-    if not is_editable(shown, document):
+    section, document = get_section(slug), read_document(draft)
+    if not is_editable(section, document):
         return redirect("research-draft-text", draft.pk)
-    if not shown.is_list or number >= document.count(shown.place):
+    if not section.is_list or number >= document.count(section.place):
         raise Http404
-    return fields_page(request, draft, shown, (*shown.place, number), document, number)
+    return fields_page(request, draft, section, (*section.place, number), document, number)
 
 
 def fields_page(
     request: HttpRequest,
     draft: StudyDraft,
-    shown: Section,
+    section: Section,
     place: Place,
     document: StudyDocument,
     number: int | None = None,
 ) -> HttpResponse:
     """Show fields, or take over what was typed. What cannot stand in the file at all comes again as it was typed, and
     all of it does where someone else has changed the section meanwhile."""
-    page = FieldsPage(request, draft, shown, place, document, number)
+    page = FieldsPage(request, draft, section, place, document, number)
     if request.method != "POST":
         return page.show()
     seen = read_hashes(request.POST.get("seen", ""))
-    saved = make_section_fields(shown, place, document, CheckedDraft(None))
+    saved = make_section_fields(section, place, document, CheckedDraft(None))
     if get_hashes(saved) != seen:
         return page.show_clash(seen)
     unread = write_fields(document, saved, request.POST)
@@ -166,7 +166,7 @@ class FieldsPage:
 
     request: HttpRequest
     draft: StudyDraft
-    shown: Section
+    section: Section
     place: Place
     document: StudyDocument
     number: int | None
@@ -177,20 +177,20 @@ class FieldsPage:
 
     @cached_property
     def fields(self) -> list[Field]:
-        return make_section_fields(self.shown, self.place, self.document, self.checked_draft)
+        return make_section_fields(self.section, self.place, self.document, self.checked_draft)
 
     def show(self, status: int = 200, **more: object) -> HttpResponse:
         is_section = self.number is None
         context = {
-            "section": self.shown,
+            "section": self.section,
             "fields": self.fields,
             "seen": json.dumps(get_hashes(self.fields)),
             "preset_chosen": self.request.POST.get("preset", ""),
             "number": self.number,
             "position": None if self.number is None else self.number + 1,
-            "files": list_files(self.draft) if self.shown.slug == PROMPTS else (),
-            "faults": self.checked_draft.faults.get(self.shown.slug, ()) if is_section else (),
-            "presets": PRESETS if self.shown.slug in MODELS else (),
+            "files": list_files(self.draft) if self.section.slug == PROMPTS else (),
+            "faults": self.checked_draft.faults.get(self.section.slug, ()) if is_section else (),
+            "presets": PRESETS if self.section.slug in MODELS else (),
             **more,
         }
         return show_draft(self.request, self.draft, "builder_section", context, self.checked_draft, status=status)
@@ -202,11 +202,11 @@ class FieldsPage:
 
     def show_clash(self, seen: Mapping[str, str]) -> HttpResponse:
         """Show what was typed beside what someone else has saved since the page was opened (`seen`)."""
-        said = _(
+        message = _(
             "Not saved: this section was changed elsewhere while you were writing. What you wrote is below. Marked "
             "fields also show what is saved now. Save again to keep what stands in the fields."
         )
-        messages.error(self.request, said)
+        messages.error(self.request, message)
         posted = self.request.POST
         fields = merge_typed(self.fields, posted, seen)
         return self.show(409, fields=fields, lost=list_lost(self.fields, posted, seen))
@@ -222,19 +222,19 @@ def save_text(draft: StudyDraft, text: str) -> bool:
 
 
 def tell_saved(request: HttpRequest, fields: Sequence[Field], unread: Mapping[str, str], *, has_changed: bool) -> None:
-    """Say once what became of a page: what is not saved, or how many fields still have a mistake, or neither."""
+    """Show one message about saving: which fields are not saved, how many still have a mistake, or neither."""
     left = sum(1 for one in fields if one.faults)
     if unread:
-        said = _("Not saved: %(fields)s. Correct the marked fields below; the other fields are saved.")
+        message = _("Not saved: %(fields)s. Correct the marked fields below; the other fields are saved.")
         titles = [f"{one.short_title} ({one.key})" for one in fields if one.name in unread]
-        messages.error(request, said % {"fields": "; ".join(titles)})
+        messages.error(request, message % {"fields": "; ".join(titles)})
     elif left:
-        said = ngettext(
+        message = ngettext(
             "Saved as a draft. %(left)d field still has a mistake.",
             "Saved as a draft. %(left)d fields still have a mistake.",
             left,
         )
-        messages.warning(request, said % {"left": left})
+        messages.warning(request, message % {"left": left})
     elif has_changed:
         messages.success(request, _("Saved."))
     else:
@@ -266,11 +266,11 @@ def fill_in_preset(document: StudyDocument, place: Place, preset: Preset, before
 
 
 def tell_preset(request: HttpRequest, preset: Preset, removed: Sequence[str]) -> None:
-    """Say what was filled in, and what of the earlier model was removed."""
+    """Show a message about the preset, and one about removed settings of the earlier model."""
     messages.info(request, _("Filled in: the usual settings of %(name)s.") % {"name": preset.name})
     if removed:
-        said = _("Removed, because it described the earlier model: %(fields)s. Write it again where you need it.")
-        messages.warning(request, said % {"fields": ", ".join(str(REMOVED_WORDS[key]) for key in removed)})
+        message = _("Removed, because it described the earlier model: %(fields)s. Write it again where you need it.")
+        messages.warning(request, message % {"fields": ", ".join(str(REMOVED_WORDS[key]) for key in removed)})
 
 
 def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:
@@ -282,34 +282,34 @@ def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:
 @draft_page
 def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpResponse:
     """Add, copy, move or remove a table of a list."""
-    shown, document = get_section(slug), read_document(draft)
-    if not is_editable(shown, document):
+    section, document = get_section(slug), read_document(draft)
+    if not is_editable(section, document):
         return redirect("research-draft-text", draft.pk)
-    if not shown.is_list:
+    if not section.is_list:
         raise Http404
-    if request.POST.get("seen") != get_rows_hash(shown, document):
+    if request.POST.get("seen") != get_rows_hash(section, document):
         messages.error(request, _("Not saved: this list was changed elsewhere since the page was opened."))
         return redirect("research-draft-section", draft.pk, slug)
     act, _sign, written = request.POST.get("act", "").partition(":")
     if act == "add":
         preset = find_preset(request.POST.get("preset", ""))
-        number = document.add_row(shown.place, preset.values if preset else first_values(shown))
+        number = document.add_row(section.place, preset.values if preset else first_values(section))
         store(request, draft, text=document.text)
         return redirect("research-draft-row", draft.pk, slug, number)
     number = int(written) if written.isdigit() else -1
-    if not 0 <= number < document.count(shown.place):
+    if not 0 <= number < document.count(section.place):
         raise Http404
     if act == "to":
-        move_to(document, shown.place, number, request.POST.get("place"))
+        move_to(document, section.place, number, request.POST.get("place"))
     else:
-        change_row(document, shown.place, act, number)
+        change_row(document, section.place, act, number)
     store(request, draft, text=document.text)
     return redirect("research-draft-section", draft.pk, slug)
 
 
-def first_values(shown: Section) -> dict[str, str]:
-    """Return what a new table begins with: a step is a questionnaire until another kind is chosen."""
-    return {"kind": "questionnaire"} if shown.slug == STEPS else {}
+def first_values(section: Section) -> dict[str, str]:
+    """Return the values of a new table. A new step is a questionnaire until another kind is chosen."""
+    return {"kind": "questionnaire"} if section.slug == STEPS else {}
 
 
 def change_row(document: StudyDocument, section_place: Place, act: str, number: int) -> None:

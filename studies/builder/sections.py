@@ -66,9 +66,9 @@ NAMES = ("key", "name", "kind", "count", "item")
 @cache
 def get_sections() -> tuple[Section, ...]:
     """Return all sections, in the order of their pages."""
-    found = {section.slug: section for section in walk_sections()}
-    order = [*(slug for slug in TITLES if slug in found), *(slug for slug in found if slug not in TITLES)]
-    return tuple(found[slug] for slug in order)
+    sections = {section.slug: section for section in walk_sections()}
+    order = [*(slug for slug in TITLES if slug in sections), *(slug for slug in sections if slug not in TITLES)]
+    return tuple(sections[slug] for slug in order)
 
 
 def walk_sections() -> Iterator[Section]:

@@ -49,20 +49,20 @@ def talk_page(request: HttpRequest, draft: StudyDraft, number: int) -> HttpRespo
     if language not in languages:
         raise Http404
     arm, faults = read_arm(draft, document, number, language)
-    said = read_talk(request.POST.get("said", ""))
+    turns = read_talk(request.POST.get("said", ""))
     text = request.POST.get("text", "").strip()
     words = None
     if request.method == "POST" and arm and not faults and text:
-        words = reply_to(draft, arm, said, text, language)
+        words = reply_to(draft, arm, turns, text, language)
         if words.answers:
-            said = [*said, [text, words.check["text"]]]
+            turns = [*turns, [text, words.check["text"]]]
             text = ""
     context = {
         "number": number,
         "arm_key": document.get((ARMS, number, "key")) or str(number + 1),
         "arm_faults": faults,
-        "said": said,
-        "said_json": json.dumps(said, ensure_ascii=False),
+        "turns": turns,
+        "turns_json": json.dumps(turns, ensure_ascii=False),
         "text": text,
         "words": words,
         "languages": languages,
@@ -77,9 +77,9 @@ def read_arm(
     """Return the arm with its system prompt, whatever else the draft still lacks; or what is wrong with it."""
     with folder_of(draft) as folder:
         around = Surroundings(get_languages(document), (), (folder, settings.FIXTURES / "prompts"), (), ())
-        arm, found = check(ArmFile, document.get((ARMS, number)), around=around)
-        if arm is None or found.faults():
-            return None, [f"{fault.place}: {fault.message}".removeprefix(": ") for fault in found.faults()]
+        arm, fault_list = check(ArmFile, document.get((ARMS, number)), around=around)
+        if arm is None or fault_list.faults():
+            return None, [f"{fault.place}: {fault.message}".removeprefix(": ") for fault in fault_list.faults()]
         name = arm.prompt or document.get(("prompts", SUPPORTER)) or ""
         texts, wrong = read_prompt_files(name, around) if name else ({}, [])
     return (arm, system_prompt(texts.get(language) or texts.get("", ""), "")), wrong
@@ -98,22 +98,22 @@ def read_talk(sent: str) -> list[list[str]]:
 
 
 def reply_to(
-    draft: StudyDraft, arm: tuple[ArmFile, str], said: Sequence[Sequence[str]], text: str, language: str
+    draft: StudyDraft, arm: tuple[ArmFile, str], turns: Sequence[Sequence[str]], text: str, language: str
 ) -> Any:
     """Return the words about the arm's answer."""
     row, prompt = arm
     messages = [Message("system", prompt)] if prompt else []
-    for message, reply in said:
+    for message, reply in turns:
         messages += [Message("user", message), Message("assistant", reply)]
-    asked = copy_settings(row)
+    arm_settings = copy_settings(row)
     question = Question(
         purpose=Call.Purpose.CHECK,
         messages=(*messages, Message("user", text)),
-        settings=asked,
+        settings=arm_settings,
         provider=row.provider,
         who=f"arm {row.key}",
         language=language,
         noted={"draft": draft.pk, "tried": row.key},
     )
-    found = try_model(Candidate(ARM, row.key, row.provider, asked), question)
-    return describe_check(found.as_json(), load_prices(settings.PRICES).currency)
+    result = try_model(Candidate(ARM, row.key, row.provider, arm_settings), question)
+    return describe_check(result.as_json(), load_prices(settings.PRICES).currency)

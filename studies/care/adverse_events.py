@@ -121,10 +121,10 @@ class AdverseEventForm(forms.ModelForm):
         return moment
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        if bool(given.get("reported_to")) != bool(given.get("reported_at")):
+        data = super().clean() or self.cleaned_data
+        if bool(data.get("reported_to")) != bool(data.get("reported_at")):
             self.add_error("reported_to", _("Please give both: to whom it was reported, and when."))
-        return given
+        return data
 
 
 @transaction.atomic
@@ -145,8 +145,8 @@ def create_adverse_event(
 
 def record_code_of(study: Study, code: str) -> str:
     """Return the record code of the person with this code; empty if there is none."""
-    found = study.participations.filter(code=code).values_list("record_code", flat=True).first()
-    return found or ""
+    record_code = study.participations.filter(code=code).values_list("record_code", flat=True).first()
+    return record_code or ""
 
 
 def _origin_of(event: RiskEvent | None) -> str:
@@ -188,7 +188,7 @@ def write_csv(rows: Iterable[AdverseEvent]) -> Iterator[str]:
 
 
 def get_values(row: AdverseEvent) -> dict[str, Any]:
-    """Return what the ethics board gets of an adverse event, by column."""
+    """Return the values of an adverse event for the ethics board, by column."""
     return {
         "number": row.pk,
         "study": row.study.key,

@@ -45,7 +45,7 @@ class WaitingFacts:
     no one to alarm and no one has acknowledged the event on the desk.
     """
 
-    told: tuple[ReachedContact, ...]
+    contacts: tuple[ReachedContact, ...]
     acknowledged_at: datetime | None
     overdue: bool
 
@@ -179,8 +179,8 @@ def climb(event_id: int, round: int, step: int, *, now: datetime) -> bool:
     if not order:
         log.error("study %s: no one is on call any more, so the alarm about event %s ends", study.key, event.pk)
         return False
-    done = event.alarms.filter(round=round, lap=last.lap).values_list("contact", flat=True)
-    contact, begins_again = rota.get_next(order, list(done))
+    names = event.alarms.filter(round=round, lap=last.lap).values_list("contact", flat=True)
+    contact, begins_again = rota.get_next(order, list(names))
     alarm_contact(event, study, contact, round=round, step=step + 1, lap=last.lap + begins_again, now=now)
     return True
 

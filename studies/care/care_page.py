@@ -15,7 +15,7 @@ from studies.care.desk import get_messages
 from studies.models import Participation, Question, SafetyAct
 from studies.models.participation import Status
 
-NOBODY_TOLD = WaitingFacts((), None, overdue=False)
+NO_ALARM = WaitingFacts((), None, overdue=False)
 SHOWN_FIRST = 2  # lines that stand as buttons at the head of the page
 
 
@@ -82,7 +82,7 @@ def get_care_page(person: Participation) -> CarePage:
         "is_demo": person.study.is_demo(),
     }
     if event is None:
-        return CarePage(number=0, facts=NOBODY_TOLD, **common)
+        return CarePage(number=0, facts=NO_ALARM, **common)
     asks_role = person.status == Status.HELD and answers.asks_about_role(event)
     is_unsafe = event.safe_answer == RiskEvent.SafeAnswer.NO
     return CarePage(
@@ -108,8 +108,8 @@ def get_letters(person: Participation) -> list[Letter]:
     """Return what members of the team wrote to a person, also in answer to a question, newest first."""
     zone = get_zone(person)
     letters = [Letter(one.text, one.at, zone, act=one.act, is_read=one.is_read) for one in get_messages(person)]
-    for asked in ANSWERED.rows(person.pk):
-        letters.append(Letter(asked.answer, asked.answered_at, zone, question=asked.text))
+    for question in ANSWERED.rows(person.pk):
+        letters.append(Letter(question.answer, question.answered_at, zone, question=question.text))
     return sorted(letters, key=lambda letter: letter.at, reverse=True)
 
 

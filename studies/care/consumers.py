@@ -65,5 +65,5 @@ class DeskConsumer(AsyncJsonWebsocketConsumer):
             await asyncio.sleep(EVERY)
 
     def read_state(self, study: Study) -> dict[str, Any]:
-        """Return what is sent, and sent again when it differs."""
+        """Return the state that the page gets; it is sent again whenever it differs."""
         return {"type": "desk", **desk.get_state(study)._asdict()}

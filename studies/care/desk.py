@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 
 def get_state(study: Study) -> State:
-    """Return what has changed whenever a row of the desk has. Three queries."""
+    """Return values that differ whenever a row of the desk has changed. Three queries."""
     events = counts.risks_of(study)
     open_events = counts.open_risks_of_people(study)
     return State(
@@ -103,8 +103,8 @@ class Sign:
 
     def unread(self) -> set[int]:
         """Return the messages to the person that they have not said to have read."""
-        read = max((shown.act.at for shown in self.acts if is_reading(shown.act)), default=None)
-        written = (shown.act for shown in self.acts if shown.act.kind == Kind.WROTE)
+        read = max((one.act.at for one in self.acts if is_reading(one.act)), default=None)
+        written = (one.act for one in self.acts if one.act.kind == Kind.WROTE)
         return {act.pk for act in written if read is None or act.at > read}
 
     def is_open(self) -> bool:
@@ -174,8 +174,8 @@ def release(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
 @transaction.atomic
 def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> bool:
     """End the study for the person with care and full pay, and settle the event. False where it has ended already."""
-    found = Participation.objects.filter(code=event.subject).first()
-    person = found and lock_person(found)
+    subject = Participation.objects.filter(code=event.subject).first()
+    person = subject and lock_person(subject)
     if person is None or person.is_over():
         return False
     oncall.stop(person)
@@ -216,14 +216,14 @@ class Message(NamedTuple):
 
 def get_messages(person: Participation) -> list[Message]:
     """Return what the research team wrote to the person, the latest first."""
-    found: list[Message] = []
+    messages: list[Message] = []
     read: set[int] = set()  # events with a message that the person has read since
     for act in WRITTEN.rows(person.code, Kind.WROTE, Kind.ANSWERED, READ):
         if is_reading(act):
             read.add(act.event_id)
         else:
-            found.append(Message(act.at, act.text, act.pk, act.event_id in read))
-    return found
+            messages.append(Message(act.at, act.text, act.pk, act.event_id in read))
+    return messages
 
 
 def is_reading(act: SafetyAct) -> bool:

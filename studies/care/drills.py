@@ -22,9 +22,9 @@ def send_drill(study: Study, *, to_all: bool = False) -> list[Outcome]:
         for channel in get_channels(contact)
     ]
     without_mail = settings.EMAIL_BACKEND == CONSOLE
-    kept = [one for one in drills if without_mail and one.channel == Alarm.Channel.EMAIL]
-    outcomes = [Outcome(one, error=NO_MAIL) for one in kept]
-    outcomes += sending.send_together([one for one in drills if one not in kept])
+    unsent = [one for one in drills if without_mail and one.channel == Alarm.Channel.EMAIL]
+    outcomes = [Outcome(one, error=NO_MAIL) for one in unsent]
+    outcomes += sending.send_together([one for one in drills if one not in unsent])
     for outcome in outcomes:
         sending.record(outcome)
     return outcomes

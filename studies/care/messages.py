@@ -92,7 +92,7 @@ class Message:
 
 
 def get_message(alarm: Alarm, spec: StudySpec) -> Message:
-    """Return what an alarm says. `spec` is the study's newest version."""
+    """Return the text of an alarm. `spec` is the study's newest version."""
     event = alarm.event
     return Message(
         study=alarm.study.key,

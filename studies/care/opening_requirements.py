@@ -45,7 +45,7 @@ def may_not_start(person: Participation) -> bool:
 
 
 def get_advice(study: Study) -> str:
-    """Return what a researcher runs, for commands; pages have the same sentence in both languages."""
+    """Return the advice for commands; pages have the same sentence in both languages."""
     return (
         f"No one on call has acknowledged a drill of {study.key} in the last {DAYS} days, so no real people can be "
         f"invited. Run `.venv/bin/python manage.py try_oncall {study.key} --wait 10`, or send a drill from the safety "

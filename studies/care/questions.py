@@ -29,10 +29,10 @@ def may_ask(person: Participation) -> bool:
 def ask(person: Participation, text: str, *, step: str) -> RiskEvent | None:
     """Store a question; return the event if its words show grave danger."""
     Question.objects.create(participation=person, text=text, step=step)
-    found = screen_message(text)
-    if found.level < GRAVE:
+    verdict = screen_message(text)
+    if verdict.level < GRAVE:
         return None
-    event = raise_event(person, found, ASKED)
+    event = raise_event(person, verdict, ASKED)
     raise_alarm(event)
     return event
 

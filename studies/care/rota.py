@@ -47,10 +47,10 @@ def get_zone(name: str) -> tzinfo:
         return UTC
 
 
-def get_next(order: Sequence[Contact], done: Sequence[str]) -> tuple[Contact, bool]:
-    """Return the next contact after those named in `done`, and whether the order begins again with them."""
+def get_next(order: Sequence[Contact], names: Sequence[str]) -> tuple[Contact, bool]:
+    """Return the next contact after those named in `names`, and whether the order begins again with them."""
     for contact in order:
-        if contact.name not in done:
+        if contact.name not in names:
             return contact, False
     return order[0], True
 

@@ -46,13 +46,13 @@ class Outcome:
 def send_due(now: datetime | None = None) -> int:
     """Send what is due, also what could not be sent before; return how many messages a server has taken."""
     due = list(Alarm.objects.unsent().filter(due_at__lte=now or timezone.now()).select_related("study", "event"))
-    taken = 0
+    number = 0
     for start in range(0, len(due), AT_ONCE):
         claimed = [alarm for alarm in due[start : start + AT_ONCE] if claim(alarm)]
         for outcome in send_together(claimed):
             record(outcome)
-            taken += not outcome.error
-    return taken
+            number += not outcome.error
+    return number
 
 
 def claim(alarm: Alarm) -> bool:

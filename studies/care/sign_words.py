@@ -72,7 +72,7 @@ CATEGORIES: dict[str, Words] = {
 
 
 def describe_findings(event: RiskEvent) -> list[Words]:
-    """Return what found a sign, in words."""
+    """Return the sources of a sign, in words."""
     entries, categories = event.entries, event.categories
     by_pattern = any(entry not in ENTRIES for entry in entries)
     of_patterns = [_("words that the screen knows")] if by_pattern and not categories else []
@@ -98,7 +98,7 @@ def show_act(act: SafetyAct, event: RiskEvent) -> ShownAct:
 
 
 def describe_page(event: RiskEvent) -> str:
-    """Return what the person saw because of the sign."""
+    """Return a description of the page that the person saw after the sign."""
     role_play = event.conversation is not None and event.conversation.role_play
     if event.source == Source.REPLY:
         return _("A standard text in place of the reply, and help")

@@ -47,13 +47,13 @@ def get_arm_safety(study: Study) -> list[ArmSafety]:
     """Count real people's conversations by arm. Only for those with the permission `safety`: it unblinds."""
     runs = study.runs.people()
     conversations = dict(runs.values_list("arm").annotate(Count("pk")))
-    found = _count_by_arm(study)
+    by_rule = _count_by_arm(study)
     return [
         ArmSafety(
             arm=arm.key,
             title=arm.name(),
             paused=arm.paused,
-            tallies={name: _tally(found[name][arm.key], conversations.get(arm.key, 0)) for name in COUNTED},
+            tallies={name: _tally(by_rule[name][arm.key], conversations.get(arm.key, 0)) for name in COUNTED},
         )
         for arm in study.current().arms.order_by("number", "pk")
     ]

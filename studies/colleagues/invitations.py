@@ -42,13 +42,13 @@ def find_or_create_account(named: str) -> tuple[User, bool]:
     Raise RolesError where there is none and none can be made. Raise ValidationError where it is no address.
     """
     users = get_user_model().objects
-    found = list(users.filter(username__iexact=named)) or list(users.filter(email__iexact=named))
-    if len(found) > 1:
+    accounts = list(users.filter(username__iexact=named)) or list(users.filter(email__iexact=named))
+    if len(accounts) > 1:
         raise RolesError(_("Several accounts have this address. Give the user name instead."))
-    if found:
-        if not (found[0].is_active and found[0].is_staff):
+    if accounts:
+        if not (accounts[0].is_active and accounts[0].is_staff):
             raise RolesError(_("This account is locked. An admin of the installation can change that."))
-        return found[0], False
+        return accounts[0], False
     if "@" not in named:
         raise RolesError(_("There is no account with this user name. Give a mail address to invite someone new."))
     validate_email(named)
@@ -89,9 +89,9 @@ def text_of(request: HttpRequest, title: str, invitation: Invitation, roles: Ite
         "name": invitation.user.get_username(),
         "days": settings.PASSWORD_RESET_TIMEOUT // DAY,
     }
-    told = _("%(by)s gives you access to the study “%(title)s” on emostudy. Your role: %(roles)s.") % facts
+    intro = _("%(by)s gives you access to the study “%(title)s” on emostudy. Your role: %(roles)s.") % facts
     if invitation.user.has_usable_password():
-        return f"{told}\n\n{_('Sign in as %(name)s:') % facts}\n{invitation.link}\n"
+        return f"{intro}\n\n{_('Sign in as %(name)s:') % facts}\n{invitation.link}\n"
     choose = _("Choose a password with this link. You can use it once, within %(days)s days:") % facts
     after = _("Your user name is %(name)s. If you do not expect this mail, ignore it.") % facts
-    return f"{told}\n\n{choose}\n{invitation.link}\n\n{after}\n"
+    return f"{intro}\n\n{choose}\n{invitation.link}\n\n{after}\n"

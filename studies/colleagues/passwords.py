@@ -29,6 +29,6 @@ class ChoosePassword(PasswordResetConfirmView):
 
     def form_valid(self, form: forms.Form) -> HttpResponse:
         name = self.user.get_username()
-        said = _("The password is set. Sign in with the user name %(name)s.") % {"name": name}
-        messages.success(self.request, said)
+        message = _("The password is set. Sign in with the user name %(name)s.") % {"name": name}
+        messages.success(self.request, message)
         return super().form_valid(form)

@@ -64,8 +64,8 @@ def tokens_page(
     request: HttpRequest, form: TokenForm, context: dict[str, Any] | None = None, *, status: int = 200
 ) -> HttpResponse:
     rows = tokens_of(request.user).select_related("study")
-    shown = {"form": form, "tokens": rows, **(context or {})}
-    return render(request, "studies/research/tokens.html", shown, status=status)
+    page_context = {"form": form, "tokens": rows, **(context or {})}
+    return render(request, "studies/research/tokens.html", page_context, status=status)
 
 
 def tokens_of(user: Viewer) -> QuerySet[ApiToken]:

@@ -49,5 +49,5 @@ def find_token(text: str) -> ApiToken | None:
 
 def revoke_token(token: ApiToken, user: AbstractBaseUser) -> None:
     """End a token for good. Revoking it again changes nothing."""
-    told = {"revoked_at": timezone.now(), "revoked_by_name": user.get_username()}
-    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(**told)
+    values = {"revoked_at": timezone.now(), "revoked_by_name": user.get_username()}
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(**values)

@@ -67,8 +67,8 @@ def webhooks_page(
     request: HttpRequest, study: Study, form: WebhookForm, context: dict[str, Any] | None = None, *, status: int = 200
 ) -> HttpResponse:
     deliveries = Delivery.objects.filter(webhook__study=study).select_related("webhook")[:SHOWN]
-    shown = {"form": form, "webhooks": study.webhooks.all(), "deliveries": deliveries, **(context or {})}
-    return show(request, study, "webhooks", shown, status=status)
+    page_context = {"form": form, "webhooks": study.webhooks.all(), "deliveries": deliveries, **(context or {})}
+    return show(request, study, "webhooks", page_context, status=status)
 
 
 @require_POST

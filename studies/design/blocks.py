@@ -77,9 +77,9 @@ def impossible(arms: int, counsellors: int, raters_per_arm: int) -> Iterator[str
 @lru_cache(maxsize=64)
 def _plan(arms: tuple[str, ...], counsellors: int, raters: int, cards: tuple[str, ...], seed: str) -> tuple[Row, ...]:
     rows = _best_rows(len(arms), counsellors, raters, Random(f"counsellors/{seed}"))
-    given = _cards_for(rows, cards, Random(f"cards/{seed}"))
+    card_at = _cards_for(rows, cards, Random(f"cards/{seed}"))
     return tuple(
-        tuple(Place(arms[row[position]], given[number, position]) for position in sorted(row))
+        tuple(Place(arms[row[position]], card_at[number, position]) for position in sorted(row))
         for number, row in enumerate(rows)
     )
 
@@ -150,10 +150,10 @@ def _positions(one: dict[int, int], other: dict[int, int], leaving: int) -> list
     arm that was not, or none.
     """
     place = {arm: position for position, arm in one.items()}
-    found = [place[leaving]]
-    while (coming := other.get(found[-1])) in place:
-        found.append(place[coming])
-    return found
+    positions = [place[leaving]]
+    while (coming := other.get(positions[-1])) in place:
+        positions.append(place[coming])
+    return positions
 
 
 def _gain(

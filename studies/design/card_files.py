@@ -51,10 +51,10 @@ def check_end(text: str, info: ValidationInfo) -> str:
     """Return when the person leaves, where that is no turn before the least number of a conversation."""
     least: int = info.context or 0
     if early := [turn for turn in turns_in(text) if turn < least]:
-        said = _(
+        message = _(
             "lets the talk end at turn %(turn)s, but a conversation has at least %(least)s", turn=early[0], least=least
         )
-        raise ValueError(said)
+        raise ValueError(message)
     return text
 
 
@@ -182,11 +182,11 @@ def parse_cards(content: bytes, *, name: str, min_turns: int = 0) -> tuple[CardS
         document = parse_json(read_text(content, name), name)
     except DocumentError as error:
         raise CardFileError(name, error.faults) from error
-    file, found = check(CardsFile, document, around=min_turns, json=True)
+    file, fault_list = check(CardsFile, document, around=min_turns, json=True)
     if file:
-        found.add(repeated_ids([card.get("id", "") for card in file["profiles"]]))
-    if found.places:
-        raise CardFileError(name, found.faults())
+        fault_list.add(repeated_ids([card.get("id", "") for card in file["profiles"]]))
+    if fault_list.places:
+        raise CardFileError(name, fault_list.faults())
     return tuple(card_from(card) for card in file["profiles"])
 
 
@@ -206,8 +206,8 @@ def first_place(ids: Sequence[str], id: str) -> str:
 
 def read_card(document: Mapping[str, Any], *, min_turns: int = 0) -> tuple[CardSpec | None, list[Fault]]:
     """Return one card, and what is wrong with it; None where too little of it can be read."""
-    card, found = check(CardFile, dict(document), around=min_turns, json=True)
-    return card_from(card) if card else None, found.faults()
+    card, fault_list = check(CardFile, dict(document), around=min_turns, json=True)
+    return card_from(card) if card else None, fault_list.faults()
 
 
 def card_from(card: Mapping[str, Any]) -> CardSpec:
@@ -225,15 +225,15 @@ def dump_cards(cards: Iterable[CardSpec]) -> str:
     for card in cards:
         parts = {part: card.profile[part] for part in "DPCS" if part in card.profile}
         belongings = {key: card.profile[key] for key in BELONGINGS if key in card.profile}
-        behaviour = {key: shown for key, shown in card.intensities.items() if shown} | belongings
+        behaviour = {key: intensity for key, intensity in card.intensities.items() if intensity} | belongings
         profiles.append({"id": card.key, "lang": card.language, **parts, "worst_case_default": behaviour})
     return json.dumps({"profiles": profiles}, ensure_ascii=False, indent=2) + "\n"
 
 
 def without_blanks(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table without what is blank, at every depth."""
-    found = {key: without_blanks(value) if isinstance(value, dict) else value for key, value in values.items()}
-    return {key: value for key, value in found.items() if value not in (None, "", [], {})}
+    table = {key: without_blanks(value) if isinstance(value, dict) else value for key, value in values.items()}
+    return {key: value for key, value in table.items() if value not in (None, "", [], {})}
 
 
 def turns_in(text: str) -> list[int]:

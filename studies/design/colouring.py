@@ -42,13 +42,13 @@ class _Colouring:
 
     def chain(self, start: Vertex, first: int, second: int) -> list[int]:
         """Return the edges from `start` on that have these two colours in turn."""
-        found: list[int] = []
+        edges: list[int] = []
         vertex, colour = start, first
         while (edge := self.at[vertex].get(colour)) is not None:
-            found.append(edge)
+            edges.append(edge)
             vertex = next(end for end in self.ends[edge] if end != vertex)
             colour = second if colour == first else first
-        return found
+        return edges
 
     def turn(self, chain: Iterable[int], one: int, other: int) -> None:
         """Give each edge of a whole chain the other of its two colours."""

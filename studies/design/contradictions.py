@@ -214,10 +214,10 @@ def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: st
 
 
 def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: str, name: str) -> Iterator[Rule]:
-    """Return what is wrong with the place of a step that comes once, after the chats. The debrief is last anyway."""
+    """Yield the faults in the place of a step that comes once, after the chats. The debrief is last anyway."""
     chats = [number for number, step in walk if step.kind == "chats"]
-    found = [number for number, step in walk if step.kind == kind]
-    for number in found[:1]:
+    numbers = [number for number, step in walk if step.kind == kind]
+    for number in numbers[:1]:
         if not chats:
             yield (
                 ("steps", number, "kind"),
@@ -225,7 +225,7 @@ def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: 
             )
         elif number < chats[0]:
             yield ("steps", number, "kind"), _("%(name)s must come after the chats", name=name)
-    for number in found[1:]:
+    for number in numbers[1:]:
         yield ("steps", number, "kind"), _("%(name)s may come only once", name=name)
 
 
@@ -280,31 +280,31 @@ def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[
     for number, arm in enumerate(arms):
         if arm.provider and arm.provider not in consent.providers:
             named = suggestion(arm.provider, consent.providers)
-            said = _('"%(provider)s" is not among consent.providers', provider=arm.provider)
-            yield ("arms", number, "provider"), said + named
+            message = _('"%(provider)s" is not among consent.providers', provider=arm.provider)
+            yield ("arms", number, "provider"), message + named
         if arm.kind == "openai_compatible" and not arm.provider:
             yield ("arms", number, "provider"), _("is missing: the consent form must name who gets a person's text")
 
 
 def remarks(spec: StudySpec) -> list[str]:
-    """Return what may be right as it is, and is worth a look."""
+    """Return remarks about settings that may be right but deserve a second look."""
     line = spec.safety.second_line
     used = {one.provider for one in (*spec.arms, *spec.judges, spec.seeker, spec.evaluator) if one}
     used |= {line.provider} if line else set()
     unused = [name for name in (spec.consent.providers if spec.consent else ()) if name not in used]
-    found = []
+    texts = []
     if unused:
         names = ", ".join(unused)
-        found.append(_("The consent form names companies that no model of the study uses: %(names)s.", names=names))
+        texts.append(_("The consent form names companies that no model of the study uses: %(names)s.", names=names))
     if _rates_what_the_interview_holds_back(spec):
-        found.append(
+        texts.append(
             _(
                 "Counsellors rate %(instrument)s after each conversation, so the interview asks about dimensions that "
                 "they know.",
                 instrument=WORST_CASE,
             )
         )
-    return found
+    return texts
 
 
 def _rates_what_the_interview_holds_back(spec: StudySpec) -> bool:
@@ -314,21 +314,21 @@ def _rates_what_the_interview_holds_back(spec: StudySpec) -> bool:
 
 
 def _currency_faults(spec: StudySpec, consent: ConsentSpec) -> Iterator[Rule]:
-    """Return that the pay is in another currency than the consent form says, as far as texts name one by its code."""
+    """Yield a fault where the pay is in another currency than the consent form says, if texts name it by its code."""
     promised = _currencies(consent.values.get("pay_rate", {}))
     last_page = _currencies(spec.display.get("hourly_pay", {}))
     named = ", ".join(sorted(promised))
     if promised and last_page and not promised & last_page:
-        told = ", ".join(sorted(last_page))
+        currency = ", ".join(sorted(last_page))
         yield (
             ("display", "hourly_pay"),
-            _("is in %(told)s, but consent.pay_rate is in %(named)s", told=told, named=named),
+            _("is in %(told)s, but consent.pay_rate is in %(named)s", told=currency, named=named),
         )
     if spec.payment and promised and spec.payment.currency not in promised:
-        told = spec.payment.currency
+        currency = spec.payment.currency
         yield (
             ("payment", "currency"),
-            _("is %(told)s, but consent.pay_rate is in %(named)s", told=told, named=named),
+            _("is %(told)s, but consent.pay_rate is in %(named)s", told=currency, named=named),
         )
 
 
@@ -356,8 +356,8 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
         return
     for name in consent.values:
         if name not in form["placeholders"]:
-            known = (*form["placeholders"], *CONSENT_KEYS)
-            yield ("consent", name), _("unknown key") + suggestion(name, known)
+            keys = (*form["placeholders"], *CONSENT_KEYS)
+            yield ("consent", name), _("unknown key") + suggestion(name, keys)
     if spec.records_timings() and TIMINGS not in form["flags"]:
         yield (
             ("display", "timings"),
@@ -403,8 +403,10 @@ def _wrong_address(name: str, words: str) -> str:
     """Return what is wrong with the mail addresses of a text; empty if nothing is, or if it is still a blank."""
     if "{{" in words:
         return ""
-    found = [words] if name.endswith(OF_MAIL) else [word.strip(AROUND_ADDRESS) for word in MAYBE_ADDRESS.findall(words)]
-    for address in found:
+    addresses = (
+        [words] if name.endswith(OF_MAIL) else [word.strip(AROUND_ADDRESS) for word in MAYBE_ADDRESS.findall(words)]
+    )
+    for address in addresses:
         try:
             check_email(address)
         except ValueError as error:
@@ -455,8 +457,8 @@ def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list
     switches = {flag for flag in form["flags"] if flag not in flags}
     sections = [text for section in form["sections"] for text in section["text"].values()]
     boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in CODES]
-    kept = (keep_parts(text, lambda part: part not in switches) for text in sections + boxes)
-    return sorted({name for text in kept for name in placeholders(text)})
+    texts = (keep_parts(text, lambda part: part not in switches) for text in sections + boxes)
+    return sorted({name for text in texts for name in placeholders(text)})
 
 
 def _applies(box: Mapping[str, Any], flags: Collection[str]) -> bool:

@@ -109,8 +109,8 @@ class Resolver:
             return None
         kind = "arms" if self.one.arms else "strategies"
         for other, keys in WHOM.items():
-            given = [key for key in keys if other != kind and getattr(self.one, key)]
-            self.faults += [((key,), _("is for contrasts of %(kind)s: leave it out", kind=other)) for key in given]
+            extra = [key for key in keys if other != kind and getattr(self.one, key)]
+            self.faults += [((key,), _("is for contrasts of %(kind)s: leave it out", kind=other)) for key in extra]
         contrast = self.of_arms() if self.one.arms else self.of_strategies()
         return contrast if len(contrast.pair()) == 2 else None
 
@@ -147,40 +147,40 @@ class Resolver:
             self.faults.append(((key,), none_of(word, choices)))
         return word if word in choices else choices[0]
 
-    def two(self, key: str, known: Collection[str]) -> tuple[str, ...]:
+    def two(self, key: str, allowed: Collection[str]) -> tuple[str, ...]:
         """Return the two names in the order of the alphabet."""
         names: Sequence[str] = getattr(self.one, key)
         if len(names) != 2:
             self.faults.append(((key,), _("must name two, not %(number)s", number=len(names))))
-        self.faults += [((key, at), none_of(name, known)) for at, name in enumerate(names) if name not in known]
+        self.faults += [((key, at), none_of(name, allowed)) for at, name in enumerate(names) if name not in allowed]
         return tuple(sorted(names))
 
     def judge(self) -> str:
         """Return the judge; the only one where none is named."""
-        known = [judge.key for judge in self.spec.judges]
-        judge = self.one.judge or (known[0] if len(known) == 1 else "")
-        if not known:
+        keys = [judge.key for judge in self.spec.judges]
+        judge = self.one.judge or (keys[0] if len(keys) == 1 else "")
+        if not keys:
             self.faults.append((("judge",), _("the study has no judge, and only judges have strategies")))
         elif not judge:
-            self.faults.append((("judge",), _("is missing: there are %(known)s", known=", ".join(known))))
-        elif judge not in known:
-            self.faults.append((("judge",), none_of(judge, known)))
+            self.faults.append((("judge",), _("is missing: there are %(known)s", known=", ".join(keys))))
+        elif judge not in keys:
+            self.faults.append((("judge",), none_of(judge, keys)))
         return judge
 
     def item(self, raters: str, moment: str, also: str = "") -> tuple[str, str]:
         """Return (instrument, item). The instrument may be left out where only one of those asked has the item."""
-        item, instrument, asked = self.one.item, self.one.instrument, self.get_instruments(raters, moment)
-        choices = asked if raters in OWN_SEEKERS else list(self.scales)
+        item, instrument, instruments = self.one.item, self.one.instrument, self.get_instruments(raters, moment)
+        choices = instruments if raters in OWN_SEEKERS else list(self.scales)
         if instrument and instrument not in choices:
             self.faults.append((("instrument",), none_of(instrument, choices)))
             return instrument, item
-        items = {one: [*self.scales.get(one, ()), also] for one in ([instrument] if instrument else asked)}
+        items = {one: [*self.scales.get(one, ()), also] for one in ([instrument] if instrument else instruments)}
         having = [one for one, keys in items.items() if item in keys]
-        known = [key for keys in items.values() for key in keys if key]
+        item_keys = [key for keys in items.values() for key in keys if key]
         if not items:
             self.faults.append((("moment",), _("the study does not ask these raters for ratings at this moment")))
         elif item and not having:
-            self.faults.append((("item",), _('unknown item "%(item)s"', item=item) + suggestion(item, known)))
+            self.faults.append((("item",), _('unknown item "%(item)s"', item=item) + suggestion(item, item_keys)))
         elif item and len(having) > 1:
             self.faults.append(
                 (("instrument",), _("is missing: the item is in %(instruments)s", instruments=", ".join(having)))

@@ -57,18 +57,18 @@ def draw_pairs(candidates: Sequence[Candidate], *, replies: bool, count: int, se
     contests = list(combinations(sorted(by_contestant), 2))
     drawn = [
         pair
-        for (first, second), wanted in share_out(contests, count, draw).items()
-        for pair in _of_two(by_contestant[first], by_contestant[second], wanted, replies, draw)
+        for (first, second), number in share_out(contests, count, draw).items()
+        for pair in _of_two(by_contestant[first], by_contestant[second], number, replies, draw)
     ]
     draw.shuffle(drawn)
     return drawn
 
 
 def group_by_contestant(candidates: Iterable[Candidate]) -> Mapping[str, list[Candidate]]:
-    found: defaultdict[str, list[Candidate]] = defaultdict(list)
+    groups: defaultdict[str, list[Candidate]] = defaultdict(list)
     for one in candidates:
-        found[one.contestant].append(one)
-    return found
+        groups[one.contestant].append(one)
+    return groups
 
 
 def share_out(contests: Sequence[Contest], count: int, draw: random.Random) -> dict[Contest, int]:
@@ -81,14 +81,14 @@ def share_out(contests: Sequence[Contest], count: int, draw: random.Random) -> d
 
 
 def _of_two(
-    first: Sequence[Candidate], second: Sequence[Candidate], wanted: int, replies: bool, draw: random.Random
+    first: Sequence[Candidate], second: Sequence[Candidate], number: int, replies: bool, draw: random.Random
 ) -> Iterator[DrawnPair]:
     """Return pairs of two contestants. Those of one seeker come first, and of these each conversation once before any
     comes again."""
     matched = [pair for a in first for b in second if a.seeker == b.seeker != "" for pair in _pairs(a, b, replies)]
     draw.shuffle(matched)
-    yield from islice(_taking_turns(matched), wanted)
-    yield from islice(_cross(first, second, replies, draw), max(0, wanted - len(matched)))
+    yield from islice(_taking_turns(matched), number)
+    yield from islice(_cross(first, second, replies, draw), max(0, number - len(matched)))
 
 
 def _pairs(a: Candidate, b: Candidate, replies: bool) -> list[DrawnPair]:

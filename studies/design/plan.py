@@ -81,8 +81,8 @@ def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
 
 def _with_selection(steps: Sequence[Step]) -> Iterator[Step]:
     """Return the steps with the selection after the screening and the questionnaires that follow it at once."""
-    asked = [step.kind for step in steps]
-    here = asked.index("screening") + 1 if "screening" in asked else None
+    kinds = [step.kind for step in steps]
+    here = kinds.index("screening") + 1 if "screening" in kinds else None
     while here is not None and here < len(steps) and steps[here].kind == "questionnaire":
         here += 1
     yield from steps[:here]

@@ -41,39 +41,39 @@ def read_study(
     instruments: Collection[str],
     prompt_folder: Path | None,
     instrument_folder: Path = INSTRUMENTS,
-    taken_keys: Collection[str] = (),
+    reserved_keys: Collection[str] = (),
 ) -> StudySpec:
     """Read a study file. Raise StudyFileError with everything that is wrong with it.
 
-    `instruments` are the ids that a study may use; `taken_keys` may not be its own. Prompts are sought beside the file,
-    then in `prompt_folder`; what is not below these folders is not read."""
+    `instruments` are the ids that a study may use; `reserved_keys` may not be its own key. Prompts are looked for
+    beside the file, then in `prompt_folder`; files outside these folders are not read."""
     try:
         document = parse_toml(read_bytes(path, limit=LARGEST_FILE), path)
     except DocumentError as error:
         raise StudyFileError(path, error.faults) from error
     prompt_folders = (path.parent, prompt_folder) if prompt_folder else (path.parent,)
     card_folders = (path.parent, instrument_folder)
-    around = Surroundings(languages_of(document), instruments, prompt_folders, card_folders, taken_keys)
-    file, found = check(StudyFile, document, around=around)
+    around = Surroundings(languages_of(document), instruments, prompt_folders, card_folders, reserved_keys)
+    file, fault_list = check(StudyFile, document, around=around)
     if file is not None:
         if file.safety.oncall and not document.get("oncall_email"):
-            found.forget(("oncall_email",))  # alarms go to the rota
+            fault_list.forget(("oncall_email",))  # alarms go to the rota
         prompts = find_prompts(file, around)
         spec = study_from(file, {place: texts for place, texts, _wrong in prompts})
         contrasts, wrong_contrasts = resolve_contrasts(file.primary, spec, instruments, instrument_folder)
         spec = replace(spec, primary=contrasts)
-        found.add((place, fault) for place, _texts, wrong in prompts for fault in wrong)
-        found.add(card_faults(file, around))
-        found.add(wrong_contrasts)
-        found.add(drop_reported(contradictions(spec, instruments, instrument_folder), found))
-    if faults := found.faults():
+        fault_list.add((place, fault) for place, _texts, wrong in prompts for fault in wrong)
+        fault_list.add(card_faults(file, around))
+        fault_list.add(wrong_contrasts)
+        fault_list.add(drop_reported(contradictions(spec, instruments, instrument_folder), fault_list))
+    if faults := fault_list.faults():
         raise StudyFileError(path, faults)
     return spec
 
 
-def drop_reported(faults: Iterable[Rule], found: FaultList) -> list[Rule]:
+def drop_reported(faults: Iterable[Rule], fault_list: FaultList) -> list[Rule]:
     """Return the faults but for those of consent values that are reported already, as lacking a language."""
-    return [(place, said) for place, said in faults if not (is_consent_value(place) and found.is_faulty(place))]
+    return [(place, text) for place, text in faults if not (is_consent_value(place) and fault_list.is_faulty(place))]
 
 
 def is_consent_value(place: Place) -> bool:
@@ -82,8 +82,8 @@ def is_consent_value(place: Place) -> bool:
 
 def languages_of(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the study's languages as far as they can be read; all that there are where none can."""
-    given = document.get("languages")
-    return tuple(one for one in given if one in CODES) if isinstance(given, list) and given else CODES
+    languages = document.get("languages")
+    return tuple(one for one in languages if one in CODES) if isinstance(languages, list) and languages else CODES
 
 
 def study_from(file: StudyFile, prompts: Mapping[Place, Mapping[str, str]]) -> StudySpec:
@@ -135,11 +135,11 @@ def arm_from(arm: ArmFile, file: StudyFile, prompt_text: Mapping[str, str]) -> A
 def judge_from(judge: JudgeFile, file: StudyFile, prompt_text: Mapping[str, str]) -> ArmSpec:
     """Return a judge with the texts of its prompt. Its own keys stand in `extra`."""
     title = judge.title or dict.fromkeys(file.languages, judge.key)
-    chosen: dict[str, Any] = {name: True for name in SWITCHES if getattr(judge, name)}
+    own_keys: dict[str, Any] = {name: True for name in SWITCHES if getattr(judge, name)}
     if judge.role not in ("", roles.SEEKER.name):  # judges from before there were roles keep their hash
-        chosen["role"] = judge.role
+        own_keys["role"] = judge.role
     return ArmSpec(
-        **{**settings_of(judge), "extra": {**judge.extra, **chosen}},
+        **{**settings_of(judge), "extra": {**judge.extra, **own_keys}},
         key=judge.key,
         title=title,
         prompt=judge.prompt,
@@ -231,8 +231,8 @@ def read_bounded_prompt(file: Path) -> str:
 
 def card_file(name: str, folders: Sequence[Path]) -> Path | None:
     """Return the file of a name with or without its ending; never one in another folder."""
-    found = (file_below(folder, each) for folder in folders for each in (name, f"{name}.json"))
-    return next((file for file in found if file and name == Path(name).name), None)
+    files = (file_below(folder, each) for folder in folders for each in (name, f"{name}.json"))
+    return next((file for file in files if file and name == Path(name).name), None)
 
 
 def card_faults(file: StudyFile, around: Surroundings) -> list[Rule]:
@@ -241,15 +241,15 @@ def card_faults(file: StudyFile, around: Surroundings) -> list[Rule]:
     faults: list[Rule] = []
     cards: list[CardSpec] = []
     for number, name in enumerate(file.role_play.cards):
-        found = card_file(name, around.card_folders)
-        if found is None:
+        path = card_file(name, around.card_folders)
+        if path is None:
             wrong = _('no file "%(name)s" or "%(name)s.json" beside the study file or among the instruments', name=name)
             faults.append(((*place, number), wrong))
             continue
         try:
-            cards += read_cards(found, min_turns=file.chat.min_turns)
+            cards += read_cards(path, min_turns=file.chat.min_turns)
         except CardFileError as error:
-            faults += [((*place, number), f"{found.name}: {fault}") for fault in error.faults]
+            faults += [((*place, number), f"{path.name}: {fault}") for fault in error.faults]
     keys = [card.key for card in cards]
     faults += [
         (place, _('two cards have the id "%(key)s"', key=key))

@@ -114,8 +114,8 @@ def row(schema: Any, key: str, field: SchemaField) -> str:
 def type_of(field: SchemaField) -> str:
     """Return the kind of value in words."""
     checks = [each.func for each in field.metadata if hasattr(each, "func")]
-    if found := next((KINDS[check] for check in checks if check in KINDS), ""):
-        return found
+    if kind := next((KINDS[check] for check in checks if check in KINDS), ""):
+        return kind
     if choices := choices_of(field):
         return f"one of {', '.join(f'`{choice}`' for choice in choices)}"
     if field.members.kind:

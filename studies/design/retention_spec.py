@@ -60,8 +60,8 @@ class RetentionSpec:
 
     def get_day(self, name: str) -> date | None:
         """Return the day that a key names; None where it is not given."""
-        given = getattr(self, name)
-        return date.fromisoformat(given) if given else None
+        text = getattr(self, name)
+        return date.fromisoformat(text) if text else None
 
 
 def write_day(day: date) -> dict[str, str]:

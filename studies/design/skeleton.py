@@ -130,8 +130,8 @@ class Skeleton:
     def form(self) -> Mapping[str, Any]:
         """Return the consent form."""
         file = INSTRUMENTS / f"{self.document[CONSENT]['instrument']}.json"
-        found: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        return found
+        form: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return form
 
     def placeholder_lines(self, table: Table) -> Iterator[tuple[str, list[str]]]:
         """Return the same for the placeholders of the consent form that the study has to fill."""
@@ -148,9 +148,9 @@ class Skeleton:
     def sentence_with(self, name: str) -> str:
         """Return the first English sentence of the consent form that has this placeholder."""
         texts = [each.get("text", each) for each in (*self.form["sections"], *self.form["checkboxes"])]
-        kept = (keep_parts(text["en"], lambda part: not part.startswith("if_no_")) for text in texts)
-        found = (one for text in kept for one in sentences(text) if name in placeholders(one))
-        return " ".join(next(found, "").split())
+        english = (keep_parts(text["en"], lambda part: not part.startswith("if_no_")) for text in texts)
+        matches = (one for text in english for one in sentences(text) if name in placeholders(one))
+        return " ".join(next(matches, "").split())
 
 
 def read_tables(template: str) -> tuple[str, list[Table]]:

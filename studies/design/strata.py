@@ -20,7 +20,7 @@ class Source(NamedTuple):
     is_reversed: bool = False
 
 
-def asked_before_chats(spec: StudySpec, track: str) -> list[str]:
+def instruments_before_chats(spec: StudySpec, track: str) -> list[str]:
     """Return the instruments that people of this track have answered when their arms are drawn."""
     kinds = [step for step in spec.steps if step.is_for(track)]
     chats = next((number for number, step in enumerate(kinds) if step.kind == "chats"), len(kinds))
@@ -28,21 +28,21 @@ def asked_before_chats(spec: StudySpec, track: str) -> list[str]:
 
 
 def strata_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Rule]:
-    """Return the strata that no one's answers can tell before the draw."""
+    """Yield a fault for each stratum that no answers before the draw can tell."""
     order = spec.order
     if order.severity and SEVERITY not in order.strata:
         yield ("order", "severity"), _('needs "severity" among the strata')
     if order.strata and order.design == "random":
         yield ("order", "strata"), _('needs design = "williams" or "blocks": random orders are not balanced')
     tracks = [track for track in ("participant", "counsellor") if _meets_arms_freely(spec, track)]
-    asked = [name for track in tracks for name in asked_before_chats(spec, track) if name in instruments]
+    questionnaires = [name for track in tracks for name in instruments_before_chats(spec, track) if name in instruments]
     for number, factor in enumerate(order.strata):
         if factor == "language" and len(spec.languages) < 2:
             yield ("order", "strata", number), _("the study has only one language")
-        elif factor in BIG_FIVE and not any(BIG_FIVE[factor] in scales_in(folder, name) for name in asked):
+        elif factor in BIG_FIVE and not any(BIG_FIVE[factor] in scales_in(folder, name) for name in questionnaires):
             yield ("order", "strata", number), _("no questionnaire before the chats measures it")
         elif factor == SEVERITY:
-            yield from _severity_faults(Source(*order.severity_source()), asked, folder)
+            yield from _severity_faults(Source(*order.severity_source()), questionnaires, folder)
 
 
 def _meets_arms_freely(spec: StudySpec, track: str) -> bool:
@@ -50,15 +50,15 @@ def _meets_arms_freely(spec: StudySpec, track: str) -> bool:
     return has_chats and not spec.has_block_plan(track)
 
 
-def _severity_faults(source: Source, asked: Collection[str], folder: Path) -> Iterator[Rule]:
+def _severity_faults(source: Source, questionnaires: Collection[str], folder: Path) -> Iterator[Rule]:
     place = ("order", "severity")
-    if source.instrument not in asked:
+    if source.instrument not in questionnaires:
         yield place, _('"%(instrument)s" is not asked before the chats', instrument=source.instrument)
         return
-    known = (*items_in(folder, source.instrument), *scales_in(folder, source.instrument))
-    if source.key not in known:
+    keys = (*items_in(folder, source.instrument), *scales_in(folder, source.instrument))
+    if source.key not in keys:
         wrong = _('"%(key)s" is neither a scale nor an item with numbers', key=source.key)
-        yield place, wrong + suggestion(source.key, known)
+        yield place, wrong + suggestion(source.key, keys)
 
 
 def scales_in(folder: Path, instrument: str) -> list[str]:

@@ -81,7 +81,7 @@ class Surroundings(NamedTuple):
     instruments: Collection[str]
     prompt_folders: tuple[Path, ...]
     card_folders: tuple[Path, ...]
-    taken_keys: Collection[str]
+    reserved_keys: Collection[str]
 
 
 def surroundings(info: ValidationInfo) -> Surroundings:
@@ -122,7 +122,7 @@ def check_country(text: str) -> str:
 
 def check_key(key: str, info: ValidationInfo) -> str:
     """Return the key where no page of the server's own has it as its address."""
-    if key in surroundings(info).taken_keys:
+    if key in surroundings(info).reserved_keys:
         raise ValueError(_('"%(key)s" is a word of the server\'s own addresses: choose another', key=key))
     return key
 
@@ -152,14 +152,14 @@ def settle_raters(order: OrderSpec) -> OrderSpec:
 
 def check_prompt_names(files: dict[str, str]) -> dict[str, str]:
     """Return the files where each stands for a prompt that there is."""
-    known = [*PLACEHOLDERS, *(f"{JUDGE}_{strategy}" for strategy in get_strategies())]
+    names = [*PLACEHOLDERS, *(f"{JUDGE}_{strategy}" for strategy in get_strategies())]
     wrong = {
         name: _("unknown prompt")
-        + (suggestion(name, known) or ".")
+        + (suggestion(name, names) or ".")
         + " "
-        + _("There are %(known)s", known=", ".join(known))
+        + _("There are %(known)s", known=", ".join(names))
         for name in files
-        if name not in known
+        if name not in names
     }
     wrong |= {name: _("is missing") for name, file in files.items() if not file}
     if wrong:
@@ -167,12 +167,12 @@ def check_prompt_names(files: dict[str, str]) -> dict[str, str]:
     return files
 
 
-def script_faults(model: ModelSettings, known: Collection[str]) -> Iterator[Rule]:
-    """Return that there is no script of the name that is given."""
-    if model.kind == SCRIPTED and model.model not in known:
+def script_faults(model: ModelSettings, scripts: Collection[str]) -> Iterator[Rule]:
+    """Yield a fault if no script has the name that the model gives."""
+    if model.kind == SCRIPTED and model.model not in scripts:
         wrong = _('unknown script "%(name)s"', name=model.model) if model.model else _("is missing")
-        wrong += suggestion(model.model, known) or "."
-        yield ("model",), wrong + " " + _("There are %(known)s", known=", ".join(known))
+        wrong += suggestion(model.model, scripts) or "."
+        yield ("model",), wrong + " " + _("There are %(known)s", known=", ".join(scripts))
 
 
 PromptName = Annotated[Line, Field(max_length=LONGEST_NAME)]

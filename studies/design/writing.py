@@ -116,8 +116,10 @@ def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     del values["prompt_text"]
     if not arm.reasoning:
         del values["reasoning"]  # no judge has the key
-    chosen = {name: arm.extra[name] for name in OF_JUDGES if arm.extra.get(name)}
-    return _leave_out_empty(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
+    own_keys = {name: arm.extra[name] for name in OF_JUDGES if arm.extra.get(name)}
+    return _leave_out_empty(
+        values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | own_keys
+    )
 
 
 def _model_table(model: ArmSpec | None, more: Mapping[str, str] | None = None) -> dict[str, Any]:

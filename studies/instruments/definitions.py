@@ -61,8 +61,8 @@ class Item:
     in_third_person: "Item | None" = None  # the same item as someone reads it who is not the seeker
 
     def is_shown(self, answers: Mapping[str, Any]) -> bool:
-        wanted = self.show_if is None or self.show_if.holds(answers)
-        return wanted and not (self.hide_if is not None and self.hide_if.holds(answers))
+        is_due = self.show_if is None or self.show_if.holds(answers)
+        return is_due and not (self.hide_if is not None and self.hide_if.holds(answers))
 
     def is_too_short(self, text: str, language: str) -> bool:
         return len(text.strip()) < self.minimum_length.get(language, 0)

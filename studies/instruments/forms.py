@@ -90,8 +90,8 @@ def form_for(
     `country` is the first one of a list of countries. With an `item_seed` the graded items change places.
     `reasons`: of each score or choice it may be said why, in a field named `why-<item key>`.
     """
-    known = {key: _as_chosen(answer) for key, answer in (earlier or {}).items() if answer not in (None, "")}
-    before = {key: answer for key, answer in known.items() if key.startswith(BEFORE)}
+    answers = {key: _as_choice(answer) for key, answer in (earlier or {}).items() if answer not in (None, "")}
+    before = {key: answer for key, answer in answers.items() if key.startswith(BEFORE)}
     words = {**(values or {}), **_in_words(questionnaire, before, language)}
     items = [
         _prepare(item, language, words, order_seed, accept_short, country)
@@ -99,7 +99,7 @@ def form_for(
         if _can_be_asked(item, language, before, words)
     ]
     items = _shuffle_items(items, item_seed) if item_seed else items
-    return InstrumentForm(items, language=language, before=before, reasons=reasons, data=data, initial=known)
+    return InstrumentForm(items, language=language, before=before, reasons=reasons, data=data, initial=answers)
 
 
 class InstrumentForm(forms.Form):
@@ -109,7 +109,7 @@ class InstrumentForm(forms.Form):
         self, items: Sequence[Item], *, language: str, before: Earlier, reasons: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.asked = {item.key: item for item in items}
+        self.items = {item.key: item for item in items}
         self.language = language
         self.before = before
         self.fields.update({item.key: _field(item, language) for item in items})
@@ -118,7 +118,7 @@ class InstrumentForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Remove what was not to be asked, and require what a condition made due."""
-        for item in filter(_is_conditional, self.asked.values()):
+        for item in filter(_is_conditional, self.items.values()):
             if not item.is_shown(self._answers()):
                 self.cleaned_data.pop(item.key, None)
                 self.errors.pop(item.key, None)
@@ -128,7 +128,7 @@ class InstrumentForm(forms.Form):
 
     def given_answers(self) -> dict[str, str | int]:
         """Return the answers by item key, for the screening rules, the quiz, and the `earlier` of a later form."""
-        return {key: self.cleaned_data[key] for key in self.asked if self.cleaned_data.get(key, "") not in (None, "")}
+        return {key: self.cleaned_data[key] for key in self.items if self.cleaned_data.get(key, "") not in (None, "")}
 
     def cleaned_answers(self) -> list[AnswerValue]:
         """Return the answers in the order of the items, without those of hidden ones."""
@@ -136,14 +136,14 @@ class InstrumentForm(forms.Form):
             replace(
                 _answer(item, self.cleaned_data[key], reason=self.cleaned_data.get(REASON + key, "")), position=position
             )
-            for position, (key, item) in enumerate(self.asked.items(), 1)
+            for position, (key, item) in enumerate(self.items.items(), 1)
             if key in self.cleaned_data
         ]
 
     @cached_property
     def rows(self) -> list[Row]:
         self.is_valid()  # so that what hides what is known from the answers
-        return [self._row(item) for item in self.asked.values()]
+        return [self._row(item) for item in self.items.values()]
 
     @property
     def rows_with_errors(self) -> list[Row]:
@@ -179,7 +179,7 @@ class WordsField(forms.CharField):
         return str(super().to_python(value)).replace("\r\n", "\n")
 
 
-def _as_chosen(answer: str | float) -> str | float:
+def _as_choice(answer: str | float) -> str | float:
     """Return an answer as a choice. Stored numbers are floats; the choices of a scale are whole numbers."""
     return int(answer) if isinstance(answer, float) else answer
 

@@ -66,10 +66,10 @@ def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
     data = read_object(path)
     if not has_items(data):
         raise InstrumentError(path.name, [Fault("items", _("there is nothing here that a person can answer"))])
-    file, found = check(InstrumentFile, data, json=True)
-    questionnaire = Builder(file, path.stem, found).questionnaire(data) if file else None
-    if questionnaire is None or found.places:
-        raise InstrumentError(path.name, found.faults())
+    file, fault_list = check(InstrumentFile, data, json=True)
+    questionnaire = Builder(file, path.stem, fault_list).questionnaire(data) if file else None
+    if questionnaire is None or fault_list.places:
+        raise InstrumentError(path.name, fault_list.faults())
     return questionnaire
 
 
@@ -93,8 +93,8 @@ def instructed_items() -> dict[tuple[str, str], str | int]:
 def unscored_items() -> dict[str, list[str]]:
     """Return the items of rating forms that are answered in words or by a choice, by instrument."""
     forms = (load(id) for id in instrument_ids() if load(id).kind == RATING_SCALE)
-    found = {form.id: [item.key for item in form.items if item.type in WITHOUT_NUMBERS] for form in forms}
-    return {id: keys for id, keys in found.items() if keys}
+    by_form = {form.id: [item.key for item in form.items if item.type in WITHOUT_NUMBERS] for form in forms}
+    return {id: keys for id, keys in by_form.items() if keys}
 
 
 def read_object(path: Path) -> Mapping[str, Any]:
@@ -148,13 +148,13 @@ def interview_part(place: Place, questions: Sequence[ItemFile], track: str) -> P
 class Builder:
     """A builder of a questionnaire from a file of well-formed values, which finds what does not go together."""
 
-    def __init__(self, file: InstrumentFile, stem: str, found: FaultList) -> None:
-        self.file, self.stem, self.found = file, stem, found
+    def __init__(self, file: InstrumentFile, stem: str, fault_list: FaultList) -> None:
+        self.file, self.stem, self.fault_list = file, stem, fault_list
         self.usual = file.response_scale or {}
 
     def fault(self, place: Place, message: str) -> None:
         """Keep a fault."""
-        self.found.add([(place, message)])
+        self.fault_list.add([(place, message)])
 
     def questionnaire(self, data: Mapping[str, Any]) -> Questionnaire:
         """Return the questionnaire; `data` is the file as it came."""
@@ -246,17 +246,17 @@ class Builder:
         if kind == "single" and not options:
             self.fault(where, _("is empty: a single choice needs options"))
         if one.answer is not None and one.answer not in values:
-            known = suggestion(one.answer, [str(value) for value in values])
-            self.fault((*place, "answer"), _('"%(value)s" is not one of the options', value=one.answer) + known)
+            hint = suggestion(one.answer, [str(value) for value in values])
+            self.fault((*place, "answer"), _('"%(value)s" is not one of the options', value=one.answer) + hint)
         return tuple(option_from(option, value, one) for option, value in zip(options, values, strict=True))
 
     def option_files(self, one: ItemFile, place: Place, kind: str) -> tuple[Place, Sequence[OptionFile]]:
         """Return where the options of an item stand in the file, and what stands there."""
         if one.options_ref:
-            found = getattr(self.file, one.options_ref, None)
-            if not isinstance(found, tuple):
+            options = getattr(self.file, one.options_ref, None)
+            if not isinstance(options, tuple):
                 self.fault((*place, "options_ref"), _('there is no list "%(name)s"', name=one.options_ref))
-            return (one.options_ref,), found if isinstance(found, tuple) else ()
+            return (one.options_ref,), options if isinstance(options, tuple) else ()
         for key in ("anchors", "options"):
             if getattr(one, key) is not None:
                 return (*place, key), getattr(one, key)
@@ -305,13 +305,13 @@ class Builder:
 
     def check_conditions(self, items: Mapping[Place, Item]) -> None:
         """Find conditions about questions that are not there."""
-        known = {item.key for item in items.values()}
+        keys = {item.key for item in items.values()}
         for place, item in items.items():
             for name in ("show_if", "hide_if"):
                 condition = getattr(item, name)
                 question = condition.question.removeprefix("pre.") if condition else ""
-                if question and question not in known:
-                    wrong = _('there is no item "%(name)s"', name=question) + suggestion(question, known)
+                if question and question not in keys:
+                    wrong = _('there is no item "%(name)s"', name=question) + suggestion(question, keys)
                     self.fault((*place, name, "q"), wrong)
 
     def check_comparisons(self, items: Mapping[Place, Item]) -> None:
@@ -352,10 +352,10 @@ class Builder:
         for part in ("factors", "facets"):
             for number, one in enumerate(getattr(self.file, part)):
                 yield self.scale(one, (part, number), list(items.values()))
-        known = {one.key for one in (*self.file.factors, *self.file.facets)}
+        names = {one.key for one in (*self.file.factors, *self.file.facets)}
         for place, item in items.items():
-            if item.scale and item.scale not in known:
-                wrong = _('the file describes no scale "%(scale)s"', scale=item.scale) + suggestion(item.scale, known)
+            if item.scale and item.scale not in names:
+                wrong = _('the file describes no scale "%(scale)s"', scale=item.scale) + suggestion(item.scale, names)
                 self.fault((*place, "factor"), wrong)
         if self.file.dimensions:
             keys = tuple(item.key for item in items.values() if item.instructed is None)

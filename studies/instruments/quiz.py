@@ -18,8 +18,8 @@ def mark(questionnaire: Questionnaire, answers: Mapping[str, object], *, track: 
     """Return the result. A question without an answer is wrong. Counsellors answer more questions and need the same
     share of them."""
     parts = ("questions", "expert_questions") if track == "expert" else ("questions",)
-    asked = {item.key for item in questionnaire.items_for(track=track)}
-    questions = [each for part in parts for each in questionnaire.raw.get(part, ()) if each["id"] in asked]
+    keys = {item.key for item in questionnaire.items_for(track=track)}
+    questions = [each for part in parts for each in questionnaire.raw.get(part, ()) if each["id"] in keys]
     wrong = [question for question in questions if answers.get(question["id"]) != question["answer"]]
     missed = sum(bool(question["mandatory"]) for question in wrong)
     correct, rule = len(questions) - len(wrong), questionnaire.raw["pass_rule"]

@@ -26,7 +26,7 @@ class Vignette:
     key: str
     instrument: str  # the rating scale that the scores are on
     turns: Sequence[tuple[Text, Text]]  # what the seeker and the supporter say
-    known: Mapping[str, KnownScore]  # by item
+    scores: Mapping[str, KnownScore]  # by item
 
 
 @cache
@@ -45,5 +45,5 @@ def _vignette(node: Mapping[str, Any], instrument: str) -> Vignette:
         key=node["key"],
         instrument=instrument,
         turns=[(turn["seeker"], turn["supporter"]) for turn in node["turns"]],
-        known={score["item"]: KnownScore(score["score"], score["why"]) for score in node["scores"]},
+        scores={score["item"]: KnownScore(score["score"], score["why"]) for score in node["scores"]},
     )

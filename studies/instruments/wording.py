@@ -34,5 +34,5 @@ def sentences(text: str) -> list[str]:
 def fill_sentences(text: str, values: Mapping[str, str]) -> str:
     """Fill placeholders as `fill` does, without the sentences that name something of which there is no value, or an
     empty one. The spaces that stand around a placeholder go where its value is Chinese, as its neighbours are."""
-    kept = [sentence for sentence in sentences(text) if all(values.get(name) for name in placeholders(sentence))]
-    return _GAP.sub("", fill("".join(kept), values)).strip()
+    complete = [sentence for sentence in sentences(text) if all(values.get(name) for name in placeholders(sentence))]
+    return _GAP.sub("", fill("".join(complete), values)).strip()

@@ -88,20 +88,20 @@ def count_imported(study: Study) -> int:
     return len({*seekers.values_list("external_participant", flat=True), *raters.values_list("code", flat=True)})
 
 
-def report(request: HttpRequest, done: AnonymisedRecords) -> None:
-    """Say how many records it was about, and which files still name someone."""
-    said = _(
+def report(request: HttpRequest, records: AnonymisedRecords) -> None:
+    """Show the numbers of anonymised records, and the files that still name someone."""
+    message = _(
         "The study is anonymised. People: %(people)d. Records deleted: %(deleted)d, cleared: %(cleared)d. Exports and "
         "results removed: %(folders)d."
     )
     numbers = {
-        "people": done.cleared["participations"],
-        "deleted": sum(done.deleted.values()),
-        "cleared": sum(done.cleared.values()),
-        "folders": len(done.folders),
+        "people": records.cleared["participations"],
+        "deleted": sum(records.deleted.values()),
+        "cleared": sum(records.cleared.values()),
+        "folders": len(records.folders),
     }
-    messages.success(request, said % numbers)
-    if done.remaining:
-        files = ", ".join(done.remaining)
-        said = _("These files on the server still name someone. Delete them unless they must stay: %(files)s")
-        messages.warning(request, said % {"files": files})
+    messages.success(request, message % numbers)
+    if records.remaining:
+        files = ", ".join(records.remaining)
+        message = _("These files on the server still name someone. Delete them unless they must stay: %(files)s")
+        messages.warning(request, message % {"files": files})

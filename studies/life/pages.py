@@ -74,8 +74,8 @@ def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask first what the bots would take, then start them."""
     form = RehearsalForm(study, request.POST)
     if not form.is_valid():
-        said = _("Nothing was started: choose a number of bots from 1 to %(most)d.")
-        messages.error(request, said % {"most": MOST_BOTS})
+        message = _("Nothing was started: choose a number of bots from 1 to %(most)d.")
+        messages.error(request, message % {"most": MOST_BOTS})
         return redirect("research-life", study.key)
     return ask_first(study, "run_bots", form.arguments(), back="research-life")
 

@@ -49,16 +49,16 @@ def list_requirements(study: Study) -> list[Requirement]:
     if study.is_demo():
         return []
     spec = study.current().spec()
-    found = []
+    requirements = []
     if any(step.kind == "consent" for step in spec.steps):
-        found += [consent_values(spec), contact(spec), resources(study, spec)]
+        requirements += [consent_values(spec), contact(spec), resources(study, spec)]
     if any(step.kind == "chats" for step in spec.steps):
-        found.append(reach(spec))
+        requirements.append(reach(spec))
     if spec.retention:
-        found.append(days_to_come(spec.retention))
+        requirements.append(days_to_come(spec.retention))
     if chats_with_models(study, spec):
-        found += [drill(study), answers(study), *rehearsals(study, spec)]
-    return found
+        requirements += [drill(study), answers(study), *rehearsals(study, spec)]
+    return requirements
 
 
 def chats_with_models(study: Study, spec: StudySpec) -> bool:
@@ -163,8 +163,8 @@ def answers(study: Study) -> Requirement:
     """Return the requirement that each arm of this version answered the test question within `ANSWER_DAYS` days."""
     protocol = study.current()
     since = max(protocol.created_at, timezone.now() - timedelta(days=ANSWER_DAYS))
-    asked = Call.objects.filter(purpose=Call.Purpose.CHECK, parameters__study=study.key, created_at__gte=since)
-    last = {call.parameters["checked"]: call.status for call in asked.order_by("pk")}
+    calls = Call.objects.filter(purpose=Call.Purpose.CHECK, parameters__study=study.key, created_at__gte=since)
+    last = {call.parameters["checked"]: call.status for call in calls.order_by("pk")}
     arms = protocol.arms.filter(paused=False).exclude(kind=SCRIPTED).values_list("key", flat=True)
     silent = [key for key in arms if last.get(f"arm {key}") not in GOOD]
     return Requirement(
@@ -180,11 +180,11 @@ def answers(study: Study) -> Requirement:
 def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
     """Yield a requirement for each track: a bot or a test link has completed this version."""
     ended = study.participations.test_data().filter(protocol=study.current(), status=Status.COMPLETED)
-    done = set(ended.values_list("track", flat=True))
+    tracks = set(ended.values_list("track", flat=True))
     for track in tracks_of(spec):
         yield Requirement(
             f"rehearsal-{track}",
-            track in done,
+            track in tracks,
             _("A bot, or someone on your team with a test link, has completed this version: %(track)s.")
             % {"track": Participation.Track(track).label},
             _("Use Lifecycle → Rehearse with bots, or run manage.py run_bots %(key)s --count 2 --track %(track)s.")

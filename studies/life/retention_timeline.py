@@ -25,8 +25,8 @@ def list_days(study: Study, now: datetime) -> list[RetentionDay]:
     """Return the days of the current version and those on which something was done, the earliest first."""
     records = {(each.what, each.day): each for each in study.retention_records.all()}
     steps = {(due.what, due.day): due.step for due in find_due_of(study, now.date())}
-    done = {place for place, record in records.items() if record.done_at}
-    places = sorted({*get_days(study.current().spec()), *done}, key=lambda place: (place[1], place[0]))
+    past = {place for place, record in records.items() if record.done_at}
+    places = sorted({*get_days(study.current().spec()), *past}, key=lambda place: (place[1], place[0]))
     return [
         RetentionDay(
             RetentionRecord.What(what).label,
@@ -38,21 +38,21 @@ def list_days(study: Study, now: datetime) -> list[RetentionDay]:
 
 
 def list_soon(study: Study, now: datetime) -> list[RetentionDay]:
-    """Return what is removed within 60 days once the study is closed, each with the last day on which it is kept."""
+    """Return the data that go within 60 days once the study is closed, each with its last day."""
     records = {(each.what, each.day): each for each in study.retention_records.all()}
-    kept = [
+    last_days = [
         (get_last_day(day, records.get((what, day)), now.date()), what, records.get((what, day)))
         for what, day in get_days(study.current().spec())
     ]
     return [
         RetentionDay(RetentionRecord.What(what).label, max(last, now.date()), "")
-        for last, what, record in sorted(kept, key=lambda each: (each[0], each[1]))
+        for last, what, record in sorted(last_days, key=lambda each: (each[0], each[1]))
         if last - now.date() <= SOON and not (record and record.done_at)
     ]
 
 
 def describe(study: Study, day: date, step: Step | None, record: RetentionRecord | None, today: date) -> str:
-    """Return how far a day has come."""
+    """Return the state of a retention day as text."""
     if record and record.done_at:
         return _("Done on %(day)s.") % {"day": f"{record.done_at:%Y-%m-%d}"}
     if step == Step.ENFORCE:
@@ -76,9 +76,9 @@ def describe_announcement(study: Study, day: date, record: RetentionRecord | Non
 
 
 def describe_delay(day: date, record: RetentionRecord | None, today: date) -> str:
-    """Return that data are kept for longer than the study file says, because the announcement comes or came late."""
+    """Return the sentence about a later removal, because the announcement is late; empty without a delay."""
     last = get_last_day(day, record, today)
     if last == day:
         return ""
-    said = _("Nothing is removed sooner than 30 days after the announcement, so it is kept until %(day)s.")
-    return f" {said}" % {"day": last.isoformat()}
+    message = _("Nothing is removed sooner than 30 days after the announcement, so it is kept until %(day)s.")
+    return f" {message}" % {"day": last.isoformat()}

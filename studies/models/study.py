@@ -45,11 +45,11 @@ class Study(models.Model):
         """Return which of interviews and selection by hand any version of its design has; interviews also if there are
         some."""
         some = models.Exists(apps.get_model("studies", "Interview").objects.filter(participation__study=self))
-        found = set()
+        features = set()
         for steps, selection, held in self.protocols.values_list("design__steps", "design__selection", some):
-            found |= {selection} & {MANUAL}
-            found |= {INTERVIEW} if held or any(step["kind"] == INTERVIEW for step in steps) else set()
-        return found
+            features |= {selection} & {MANUAL}
+            features |= {INTERVIEW} if held or any(step["kind"] == INTERVIEW for step in steps) else set()
+        return features
 
     def is_open(self) -> bool:
         """Return whether real people may begin."""

@@ -156,18 +156,18 @@ class Section:
     kinds: list[Kind]
 
     def amount(self) -> str:
-        """Return how much there is, in a person's words; empty where a number would say nothing to them."""
+        """Return the number of records as text for the person; empty where a number would not help them."""
         counts = {kind.name: len(kind.records) for kind in self.kinds}
         if self.group == Group.ANSWERS and counts.get("answers"):
             number = counts["answers"]
             return ngettext("%(number)s answer", "%(number)s answers", number) % {"number": number}
         if self.group == Group.CONVERSATIONS and counts.get("conversations"):
             talks, messages = counts["conversations"], counts.get("turns", 0)
-            said = ngettext("%(number)s message", "%(number)s messages", messages) % {"number": messages}
+            count = ngettext("%(number)s message", "%(number)s messages", messages) % {"number": messages}
             text = ngettext(
                 "%(number)s conversation with %(messages)s", "%(number)s conversations with %(messages)s", talks
             )
-            return text % {"number": talks, "messages": said}
+            return text % {"number": talks, "messages": count}
         return ""
 
 
@@ -182,9 +182,9 @@ def get_sections(person: Participation) -> list[Section]:
 
 def get_kinds(person: Participation, scope: Scope, group: Group) -> Iterator[Kind]:
     """Yield the kinds of a group in the order in which they are read."""
-    found = {holding.name: holding for holding in HOLDINGS if holding.group == group and holding.shown}
-    for name in [*(name for name in TITLES if name in found), *(name for name in found if name not in TITLES)]:
-        yield Kind(name, TITLES.get(name, name), read(person, scope, found[name]))
+    holdings = {holding.name: holding for holding in HOLDINGS if holding.group == group and holding.shown}
+    for name in [*(name for name in TITLES if name in holdings), *(name for name in holdings if name not in TITLES)]:
+        yield Kind(name, TITLES.get(name, name), read(person, scope, holdings[name]))
 
 
 def read(person: Participation, scope: Scope, holding: Holding) -> list[Record]:
@@ -193,14 +193,14 @@ def read(person: Participation, scope: Scope, holding: Holding) -> list[Record]:
     if holding.name == "turns":
         records = records.order_by("conversation__run__position", "number")
     rows = records.values_list(*holding.shown.values())
-    found = [dict(zip(holding.shown, row, strict=True)) for row in rows]
+    own = [dict(zip(holding.shown, row, strict=True)) for row in rows]
     if holding.name == "answers":
-        return [{**record, **wording(record)} for record in found]
+        return [{**record, **wording(record)} for record in own]
     if holding.name == "payees":
-        return [{"prolific_id": read_id(person)} for _record in found]
+        return [{"prolific_id": read_id(person)} for _record in own]
     if holding.name == "consents":
-        return [{**record, "boxes": name_boxes(person, record)} for record in found]
-    return found
+        return [{**record, "boxes": name_boxes(person, record)} for record in own]
+    return own
 
 
 def read_id(person: Participation) -> str:
@@ -223,12 +223,12 @@ def name_boxes(person: Participation, record: Record) -> dict[str, bool]:
 def wording(record: Record) -> Record:
     """Return question and answer in words, where the instrument is still here."""
     item = find_item(record["questionnaire"], record["item"])
-    given = record["text"] if record["value"] is None else record["value"]
-    given = record["missing"] if given in ("", None) else given
+    answer = record["text"] if record["value"] is None else record["value"]
+    answer = record["missing"] if answer in ("", None) else answer
     if item is None:
-        return {"asked": record["item"], "given": str(given)}
+        return {"asked": record["item"], "given": str(answer)}
     language = instrument_language()
-    return {"asked": item.text.get(language, record["item"]), "given": item.words_of(given, language)}
+    return {"asked": item.text.get(language, record["item"]), "given": item.words_of(answer, language)}
 
 
 def find_item(instrument: str, key: str) -> Item | None:

@@ -77,17 +77,17 @@ def name_questionnaire(record: Record) -> str:
 
 def group_answers(kind: Kind) -> list[tuple[str, Record, list[Record]]]:
     """Return answers form by form: the form's title, its first answer, which says when it was, and all of them."""
-    found: dict[tuple[Any, ...], list[Record]] = {}
+    by_form: dict[tuple[Any, ...], list[Record]] = {}
     for record in kind.records:
         place = tuple(record[name] for name in ("questionnaire", "moment", "turn", "conversation", "answered_at"))
-        found.setdefault(place, []).append(record)
-    forms = [records for _place, records in sorted(found.items(), key=lambda pair: pair[0][-1])]
+        by_form.setdefault(place, []).append(record)
+    forms = [records for _place, records in sorted(by_form.items(), key=lambda pair: pair[0][-1])]
     return [(name_questionnaire(records[0]), records[0], records) for records in forms]
 
 
 def group_messages(kind: Kind) -> list[tuple[int, list[Record]]]:
     """Return messages conversation by conversation."""
-    found: dict[int, list[Record]] = {}
+    by_conversation: dict[int, list[Record]] = {}
     for record in kind.records:
-        found.setdefault(record["conversation"], []).append(record)
-    return sorted(found.items())
+        by_conversation.setdefault(record["conversation"], []).append(record)
+    return sorted(by_conversation.items())

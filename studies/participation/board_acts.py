@@ -153,12 +153,12 @@ def end_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> l
     keys = open_conversations(fresh)
     if any(map(chat.is_reply_under_way, keys)):
         raise ReplyUnderWay
-    told = [chat.stop(key, EndReason.WITHDRAWN) for key in keys]
+    notices = [chat.stop(key, EndReason.WITHDRAWN) for key in keys]
     fresh.active_seconds, fresh.completion_code = seconds_spent(fresh), progress.new_completion_code()
     fresh.save(update_fields=["active_seconds", "completion_code"])
     progress.set_status(fresh, Status.ENDED)
     record(person.study, Kind.PERSON_ENDED, by=by, reason=reason, participation=person)
-    return told
+    return notices
 
 
 def open_conversations(person: Participation) -> list[int]:

@@ -94,8 +94,8 @@ def topic_of(participation: Participation, position: int) -> str:
     if previous is None:
         return str(answers_of(participation, "screening").get("issue_category", ""))
     for instrument in TOPIC_QUESTIONS.values():
-        if told := answers_of(participation, instrument, run=previous).get("topic"):
-            return str(told)
+        if topic := answers_of(participation, instrument, run=previous).get("topic"):
+            return str(topic)
     return previous.topic
 
 

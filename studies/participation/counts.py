@@ -92,8 +92,8 @@ def count_others(study: Study) -> OtherCounts:
 
 def count_by_status(study: Study, *, test: str = "") -> list[StatusCount]:
     people = filter_by_test(study.participations.all(), test)
-    found = dict(people.values_list("status").annotate(Count("pk")))
-    return [StatusCount(status.value, status_label(status), found.get(status, 0)) for status in Status]
+    numbers = dict(people.values_list("status").annotate(Count("pk")))
+    return [StatusCount(status.value, status_label(status), numbers.get(status, 0)) for status in Status]
 
 
 def count_by_step(study: Study, *, test: str = "") -> list[StepCount]:
@@ -111,11 +111,11 @@ def count_by_step(study: Study, *, test: str = "") -> list[StepCount]:
 
 def count_by_arm(study: Study, *, test: str = "") -> list[ArmCount]:
     """Return a row for each arm of the present version, and for each earlier one that has conversations."""
-    found = {
+    by_arm = {
         row["arm"]: ArmCount(**row) for row in runs_by_arm(filter_by_test(ArmRun.objects.filter(study=study), test))
     }
-    known = [*study.current().arms.values_list("key", flat=True), *sorted(found)]
-    return [found.get(key) or ArmCount(key, 0, 0, 0, 0) for key in dict.fromkeys(known)]
+    keys = [*study.current().arms.values_list("key", flat=True), *sorted(by_arm)]
+    return [by_arm.get(key) or ArmCount(key, 0, 0, 0, 0) for key in dict.fromkeys(keys)]
 
 
 def runs_by_arm(runs: QuerySet) -> QuerySet:
@@ -169,17 +169,17 @@ def count_waiting(study: Study, *, test: str = "") -> WaitingCounts:
 
 def count_without_arms(study: Study) -> int:
     """Count the people, also test people, who wait because there are no arms for them or their next arm is gone."""
-    known = {
+    arms = {
         (protocol, arm) for protocol, arm in Arm.objects.filter(protocol__study=study).values_list("protocol", "key")
     }
-    found = 0
+    number = 0
     under_way = study.participations.under_way().exclude(plan=[])
     for pk, protocol, plan, position, order in under_way.values_list("pk", "protocol", "plan", "position", "order"):
         step = Step.from_json(plan[min(position, len(plan) - 1)])
-        gone = step.kind == "chat" and (protocol, order[step.run - 1]) not in known
+        gone = step.kind == "chat" and (protocol, order[step.run - 1]) not in arms
         opened = gone and study.runs.filter(participation=pk, position=step.run, conversation__isnull=False).exists()
-        found += step.kind == "chats" or (gone and not opened)
-    return found
+        number += step.kind == "chats" or (gone and not opened)
+    return number
 
 
 def risks_of(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:

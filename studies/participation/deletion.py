@@ -25,5 +25,5 @@ def may_delete(person: Participation) -> bool:
 def describe_deadline(person: Participation) -> Text:
     """Return the day as people read it, or what the study says in its own words; empty where it says nothing."""
     deadline = get_deadline(person)
-    said: Text = person.design().display.get("withdraw_until") or {}
-    return write_day(deadline) if deadline else said
+    words: Text = person.design().display.get("withdraw_until") or {}
+    return write_day(deadline) if deadline else words

@@ -24,19 +24,19 @@ def estimate_minutes(spec: StudySpec, track: str) -> int:
 
 def read_minutes(text: str) -> float:
     """Return the minutes that a text such as "1 hour 30 minutes" names; 0 if it names none."""
-    found = TIME.findall(text)
-    return sum(float(number.replace(",", ".")) * (60 if unit[0] in "h小" else 1) for number, unit in found)
+    parts = TIME.findall(text)
+    return sum(float(number.replace(",", ".")) * (60 if unit[0] in "h小" else 1) for number, unit in parts)
 
 
 def remark_on_times(spec: StudySpec) -> Iterator[str]:
-    """Yield where the minutes of the consent form are far from what the steps take."""
+    """Yield a remark where the minutes in the consent form differ much from those of the steps."""
     for track in (Participation.Track.PARTICIPANT, Participation.Track.COUNSELLOR):
         if not any(step.kind == "chats" for step in steps_for(spec, track)):
             continue
         estimate = estimate_minutes(spec, track)
         for text in spec.consent_values(track).get("duration_total", {}).values():
-            told = read_minutes(text)
-            if told and abs(told - estimate) > OFF * estimate:
+            minutes = read_minutes(text)
+            if minutes and abs(minutes - estimate) > OFF * estimate:
                 yield _(
                     "The consent form tells %(told)s (consent.duration_total), but the steps of the %(track)s track "
                     "take about %(minutes)s minutes."

@@ -30,12 +30,12 @@ class Verdict(StrEnum):
 
 
 def verdict(decisions: Iterable[Decision]) -> Verdict:
-    said = [decision.keep for decision in decisions]
-    if len(said) < CODERS:
+    votes = [decision.keep for decision in decisions]
+    if len(votes) < CODERS:
         return Verdict.OPEN
-    if all(said):
+    if all(votes):
         return Verdict.KEEP
-    return Verdict.DIFFER if any(said) else Verdict.LEAVE_OUT
+    return Verdict.DIFFER if any(votes) else Verdict.LEAVE_OUT
 
 
 @transaction.atomic
@@ -102,10 +102,10 @@ def mark_of(run: ArmRun) -> BoardAct | None:
 def disagreements(study: Study, *, test: str = "") -> list[Subject]:
     """Return the subjects on which two coders differ. `test`: as in `counts.filter_by_test`."""
     people, runs = filter_by_test(study.participations.all(), test), filter_by_test(study.runs.all(), test)
-    found: Iterable[Subject] = chain(
+    subjects: Iterable[Subject] = chain(
         subjects_with_decisions(people), subjects_with_decisions(runs.select_related("conversation", "participation"))
     )
-    return [subject for subject in found if verdict(subject.decisions.all()) == Verdict.DIFFER]
+    return [subject for subject in subjects if verdict(subject.decisions.all()) == Verdict.DIFFER]
 
 
 def subjects_with_decisions(rows: QuerySet) -> QuerySet:

@@ -39,13 +39,13 @@ def largest_gaps(study: Study, judge: Rater | None = None, *, at_least: float = 
     """
     last, number = Answer.objects.aggregate(last=Max("pk"), number=Count("pk")).values()
     key = f"judge_gaps:{study.pk}:{judge.pk if judge else 'any'}:{last}:{number}"
-    found = caches["own"].get_or_set(key, lambda: largest_gap_by_run(judge_gaps(study, judge)), KEPT_SECONDS)
-    return {run: distance for run, distance in found.items() if abs(distance.points) >= at_least - ROUNDING}
+    gaps = caches["own"].get_or_set(key, lambda: largest_gap_by_run(judge_gaps(study, judge)), KEPT_SECONDS)
+    return {run: distance for run, distance in gaps.items() if abs(distance.points) >= at_least - ROUNDING}
 
 
-def largest_gap_by_run(found: Iterable[JudgeGap]) -> dict[int, JudgeGap]:
+def largest_gap_by_run(gaps: Iterable[JudgeGap]) -> dict[int, JudgeGap]:
     """Return the largest gap of each run; of two equal ones that of the first judge."""
-    return {distance.run: distance for distance in sorted(found, key=lambda one: (abs(one.points), -one.rater))}
+    return {distance.run: distance for distance in sorted(gaps, key=lambda one: (abs(one.points), -one.rater))}
 
 
 def judge_gaps(study: Study, judge: Rater | None = None) -> list[JudgeGap]:
@@ -56,14 +56,14 @@ def judge_gaps(study: Study, judge: Rater | None = None) -> list[JudgeGap]:
     by_judges = Q(response__rater=judge) if judge else OF_PLAIN_JUDGES
     judged, judged_values = item_means(study, by_judges, "rater").query.sql_with_params()
     rated, rated_values = item_means(study, ~Q(response__rater__kind__in=NO_PEOPLE)).query.sql_with_params()
-    asked = (
+    query = (
         "SELECT judged.run, judged.rater, AVG(judged.mean - rated.mean), COUNT(*) "  # noqa: S608 - Django's own SQL
         f"FROM ({judged}) judged JOIN ({rated}) rated "
         "ON rated.run = judged.run AND rated.instrument = judged.instrument AND rated.item = judged.item "
         "GROUP BY judged.run, judged.rater"
     )
     with connection.cursor() as cursor:
-        cursor.execute(asked, [*judged_values, *rated_values])
+        cursor.execute(query, [*judged_values, *rated_values])
         return [JudgeGap(*row) for row in cursor.fetchall()]
 
 

@@ -43,19 +43,19 @@ class ParticipationLanguageMiddleware(LocaleMiddleware):
     """Activate the language that the person chose, or else the one that the browser asks for."""
 
     def process_request(self, request: HttpRequest) -> None:
-        chosen = request.session.get(KEY)
-        if chosen in CODES:
-            translation.activate(CODES[chosen])
+        language = request.session.get(KEY)
+        if language in CODES:
+            translation.activate(CODES[language])
             request.LANGUAGE_CODE = translation.get_language()
         else:
             super().process_request(request)
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response = super().process_response(request, response)
-        chosen = request.session.get(KEY)
-        if chosen in CODES and request.COOKIES.get(LANGUAGE_COOKIE) != chosen:
+        language = request.session.get(KEY)
+        if language in CODES and request.COOKIES.get(LANGUAGE_COOKIE) != language:
             response.set_cookie(
-                LANGUAGE_COOKIE, chosen, max_age=settings.SESSION_COOKIE_AGE, secure=settings.HTTPS, httponly=True,
+                LANGUAGE_COOKIE, language, max_age=settings.SESSION_COOKIE_AGE, secure=settings.HTTPS, httponly=True,
                 samesite="Lax",
             )  # fmt: skip
         return response

@@ -24,7 +24,7 @@ def profile_text(participation: Participation) -> str:
 def profile_lines(participation: Participation) -> list[ProfileLine]:
     """Return the lines of `profile_text`, each with its field."""
     language = participation.language
-    given = {
+    answers = {
         answer.item: answer
         for answer in Answer.objects.filter(
             response__rater__participation=participation, response__instrument="profile", missing_reason=""
@@ -33,10 +33,10 @@ def profile_lines(participation: Participation) -> list[ProfileLine]:
     lines = [
         ProfileLine(
             FIELD_OF.get(item.key, ""),
-            f"{(item.label or item.text)[language]}: {answer_in_words(item, given[item.key], language)}",
+            f"{(item.label or item.text)[language]}: {answer_in_words(item, answers[item.key], language)}",
         )
         for item in load("profile").items
-        if item.key in given and item.key not in LEFT_OUT
+        if item.key in answers and item.key not in LEFT_OUT
     ]
     return [*lines, *(ProfileLine(BIG_FIVE, text) for text in big_five_lines(participation))]
 

@@ -68,9 +68,12 @@ def insert_step(participation: Participation, step: Step, *, after: Step) -> boo
 def drop_ratings(participation: Participation, *, run: int) -> None:
     """Take the ratings of one conversation out of the plan, where there is nothing to rate; answers stay."""
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
-    steps = fresh.steps()
-    kept = [at <= fresh.position or step.kind != "rating" or step.run != run for at, step in enumerate(steps)]
-    participation.plan = [step.to_json() for step, keeps in zip(steps, kept, strict=True) if keeps]
+    steps = [
+        step
+        for at, step in enumerate(fresh.steps())
+        if at <= fresh.position or step.kind != "rating" or step.run != run
+    ]
+    participation.plan = [step.to_json() for step in steps]
     participation.save(update_fields=["plan"])
 
 

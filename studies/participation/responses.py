@@ -129,16 +129,16 @@ class GivenResponse:
         return self.run.pk, self.questionnaire.id, self.moment, self.turn, self.replicate
 
     def row(self) -> tuple[Any, ...]:
-        asked = self.questionnaire
+        form = self.questionnaire
         turns = self.turns or (None, None)
-        return *self.place, asked.version, self.language, is_rating(asked), *turns, self.role, self.prompt
+        return *self.place, form.version, self.language, is_rating(form), *turns, self.role, self.prompt
 
 
-def store_responses(rater: Rater, given: Sequence[GivenResponse]) -> None:
+def store_responses(rater: Rater, batch: Sequence[GivenResponse]) -> None:
     """Store many responses in few statements, inside a transaction. Existing ones stay as they are."""
-    known = rater.responses.filter(run__in={one.run.pk for one in given})
-    there = set(known.values_list("run", "instrument", "moment", "turn", "replicate"))
-    new = [one for one in given if one.place not in there]
+    existing = rater.responses.filter(run__in={one.run.pk for one in batch})
+    there = set(existing.values_list("run", "instrument", "moment", "turn", "replicate"))
+    new = [one for one in batch if one.place not in there]
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     responses = insert_numbered(Response, RESPONSE_COLUMNS, [(rater.pk, *one.row(), now) for one in new])
     rows = [

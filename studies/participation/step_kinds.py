@@ -56,8 +56,8 @@ class Visit:
 
     def answers_to_correct(self, part: str = "") -> dict[str, str] | None:
         """Return the refused answers of a form, as data for a form that says what is wrong; None without any."""
-        kept = self.draft_of_part(part)
-        return None if kept.faults is None else kept.answers
+        draft = self.draft_of_part(part)
+        return None if draft.faults is None else draft.answers
 
     def faults(self, part: str = "") -> Sequence[str]:
         """Return the step's own messages about a refused form, besides those of its fields."""
@@ -164,7 +164,7 @@ class StepKind:
         """Do what is needed before the step is first shown."""
 
     def name_of(self, step: Step) -> str:
-        """Return what researchers read of one step of this kind in someone's plan."""
+        """Return the name for researchers of one step of this kind in someone's plan."""
         return str(self.label)
 
     def work(self, step: Step, way: Way) -> Work:
@@ -191,7 +191,7 @@ def register(name: str, kind: StepKind, *, in_files: bool = False) -> None:
 
 
 def describe(step: Step) -> str:
-    """Return what researchers read of one step, with the conversation that it belongs to."""
+    """Return the name of one step for researchers, with the conversation that it belongs to."""
     kind = KINDS.get(step.kind)
     what = kind.name_of(step) if kind else step.kind
     when = {"pre": _("before"), "post": _("after")}.get(step.phase, "")

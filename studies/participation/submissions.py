@@ -121,8 +121,8 @@ def keep_draft(
     # The lock prevents a draft of a person whose participation ends at the same moment.
     if Participation.objects.select_for_update().get(pk=person.pk).is_over():
         return
-    kept = {"answers": answers} if faults is None else {"answers": answers, "faults": faults}
-    Draft.objects.update_or_create(participation=person, step=place, defaults=kept)
+    values = {"answers": answers} if faults is None else {"answers": answers, "faults": faults}
+    Draft.objects.update_or_create(participation=person, step=place, defaults=values)
 
 
 def draft_of(person: Participation, place: str) -> Draft:

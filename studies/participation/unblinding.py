@@ -28,5 +28,5 @@ def unblinding_of(study: Study) -> Unblinding | None:
 
 def unblind(study: Study, user: AbstractBaseUser | None, *, when: str, reason: str, name: str = "") -> Unblinding:
     """Store the unblinding, by an account or, at a command line, by a name. Later calls return the first one."""
-    told = {"by": user, "by_name": name or (user.get_username() if user else ""), "when": when, "reason": reason}
-    return Unblinding.objects.get_or_create(study=study, defaults=told)[0]
+    values = {"by": user, "by_name": name or (user.get_username() if user else ""), "when": when, "reason": reason}
+    return Unblinding.objects.get_or_create(study=study, defaults=values)[0]

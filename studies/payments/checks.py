@@ -18,5 +18,5 @@ def contact_key_is_set(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn where contact data cannot be stored."""
     if has_key():
         return []
-    said = "Contact data such as Prolific IDs are not stored, because there is no key to encrypt them."
-    return [Caution(said, hint=HOW, id="studies.W002")]
+    message = "Contact data such as Prolific IDs are not stored, because there is no key to encrypt them."
+    return [Caution(message, hint=HOW, id="studies.W002")]

@@ -55,7 +55,7 @@ class Account:
 
     @property
     def owed(self) -> Decimal:
-        """Return what the person gets in all."""
+        """Return the whole sum that the person gets."""
         return sum((self.sums[kind] for kind in ADDS), ZERO)
 
     @property
@@ -64,18 +64,18 @@ class Account:
 
     @property
     def balance(self) -> Decimal:
-        """Return what is still to be paid; negative where too much was."""
+        """Return the unpaid amount; negative after an overpayment."""
         return self.owed - self.paid
 
 
 def get_accounts(study: Study) -> list[Account]:
     """Return the accounts of everyone who has an entry, in the order of their codes."""
     entries = study.ledger.select_related("participation__payee", "undone_by")
-    found: dict[tuple[str, str], Account] = {}
+    accounts: dict[tuple[str, str], Account] = {}
     for entry in entries:
         new = Account(entry.record_code, entry.participation, entry.currency)
-        found.setdefault((entry.record_code, entry.currency), new).add(entry)
-    return sorted(found.values(), key=lambda account: (account.code, account.currency))
+        accounts.setdefault((entry.record_code, entry.currency), new).add(entry)
+    return sorted(accounts.values(), key=lambda account: (account.code, account.currency))
 
 
 @transaction.atomic
@@ -101,19 +101,19 @@ def open_account(person: Participation, currency: str) -> Account:
 
 
 def new_entries(person: Participation, rule: PaymentSpec, account: Account) -> list[LedgerEntry]:
-    """Return what is to be booked so that the account is as the rule says."""
+    """Return the entries that bring the account in line with the rule."""
     own = {"study_id": person.study_id, "participation": person, "currency": rule.currency}
     own["record_code"] = account.record_code
     minutes = count_minutes(get_seconds(person))
     share = person.position / len(person.plan) if person.plan else 0.0
     more = get_owed(rule, status=person.status, minutes=minutes, share=share) - account.sums[Kind.DUE]
-    found = []
+    entries = []
     if more > 0:
         timed = {"minutes": minutes, "rate": rule.get_rate()} if rule.per_hour else {}
-        found.append(LedgerEntry(kind=Kind.DUE, amount=more, **own, **timed))
+        entries.append(LedgerEntry(kind=Kind.DUE, amount=more, **own, **timed))
     if bonus := missing_bonus(person, rule, account):
-        found.append(LedgerEntry(kind=Kind.BONUS, amount=bonus, **own))
-    return found
+        entries.append(LedgerEntry(kind=Kind.BONUS, amount=bonus, **own))
+    return entries
 
 
 def get_seconds(person: Participation) -> int:
@@ -200,9 +200,9 @@ def enter(
 
 def get_totals(accounts: Iterable[Account]) -> dict[str, dict[str, Decimal]]:
     """Return owed, paid and to be paid, by currency."""
-    found: dict[str, dict[str, Decimal]] = {}
+    totals: dict[str, dict[str, Decimal]] = {}
     for account in accounts:
-        sums = found.setdefault(account.currency, {"owed": ZERO, "paid": ZERO, "balance": ZERO})
+        sums = totals.setdefault(account.currency, {"owed": ZERO, "paid": ZERO, "balance": ZERO})
         for name in sums:
             sums[name] += getattr(account, name)
-    return dict(sorted(found.items()))
+    return dict(sorted(totals.items()))

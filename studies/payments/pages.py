@@ -53,8 +53,8 @@ class CorrectionForm(forms.Form):
         self.study = study
 
     def clean_code(self) -> Participation:
-        known = self.study.participations.people().filter(record_code__isnull=False)  # not of the erased
-        person = known.filter(code=self.cleaned_data["code"].strip()).first()
+        people = self.study.participations.people().filter(record_code__isnull=False)  # not of the erased
+        person = people.filter(code=self.cleaned_data["code"].strip()).first()
         if person is None:
             raise forms.ValidationError(_("There is no such person in this study, or it is test data."))
         if currency_of(person) is None:
@@ -125,13 +125,13 @@ def mark_paid(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         if not request.POST.get("confirmed"):
             return confirm_page(request, study, get_seen(study, seen))
-        done = pay(study, seen, request.user)
+        entries = pay(study, seen, request.user)
     except NotAsSeen as changed:
         messages.error(
             request, _("Nothing was booked, because the balance of %(codes)s has changed.") % {"codes": changed}
         )
     else:
-        messages.success(request, _("Booked as paid: %(number)s people.") % {"number": len(done)})
+        messages.success(request, _("Booked as paid: %(number)s people.") % {"number": len(entries)})
     return redirect("research-payments", study.key)
 
 
@@ -166,8 +166,10 @@ def undo_payment(request: HttpRequest, study: Study, number: int) -> HttpRespons
 def undo_booking(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Undo a payment and those that were booked together with it."""
     payment = get_object_or_404(study.ledger.filter(kind=LedgerEntry.Kind.PAID), pk=number)
-    done = sum(undo(one, request.user) for one in get_booking(payment))
-    messages.success(request, _("Payments booked as undone: %(number)s. They are to be paid again.") % {"number": done})
+    count = sum(undo(one, request.user) for one in get_booking(payment))
+    messages.success(
+        request, _("Payments booked as undone: %(number)s. They are to be paid again.") % {"number": count}
+    )
     return redirect("research-payments", study.key)
 
 

@@ -61,7 +61,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 def start_page(request: HttpRequest, person: Participation) -> HttpResponse:
     design = person.design()
     language = (
-        asked_language(request, design)
+        get_requested_language(request, design)
         or person.language
         or (design.languages[0] if len(design.languages) == 1 else "")
     )
@@ -95,22 +95,22 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
         raise Http404
     token = request.COOKIES.get(LINK_COOKIE, "")
     choose_language(request, study.current().spec())
-    known = person_on_device(study, track, token)
-    wants_new = known is None or (request.method == "POST" and request.POST.get("act") != "continue")
-    if not study.is_open() and (wants_new or not known.has_started()):
+    earlier_person = person_on_device(study, track, token)
+    wants_new = earlier_person is None or (request.method == "POST" and request.POST.get("act") != "continue")
+    if not study.is_open() and (wants_new or not earlier_person.has_started()):
         return page_of_shut_study(request, study)
     if wants_new and lacks_drill(study):
         return not_yet_page(request, study)
-    if (wants_new or not known.has_started()) and enrolment.is_full(study, track):
+    if (wants_new or not earlier_person.has_started()) and enrolment.is_full(study, track):
         return page_of_full_study(request, study)
     if request.method != "POST":
-        link = request.build_absolute_uri(f"/j/{token}/") if known else ""
+        link = request.build_absolute_uri(f"/j/{token}/") if earlier_person else ""
         spec = study.current().spec()
         switch = {"other_languages": get_other_languages(request, spec)}
         context = {"track": track, "link": link, **switch, **study_context(spec)}
         return render(request, "studies/open.html", context)
     if not wants_new:
-        return come_in(request, known)
+        return come_in(request, earlier_person)
     person, token = enrolment.invite(study, track=track)
     take_payee(person, request.GET.get(PARAMETER, ""))
     response = come_in(request, person, then=request.get_full_path())
@@ -119,28 +119,28 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     return response
 
 
-def asked_language(request: HttpRequest, spec: StudySpec) -> str:
+def get_requested_language(request: HttpRequest, spec: StudySpec) -> str:
     """Return the language that the address asks for, if the study has it."""
-    asked = request.GET.get("language", "")
-    return asked if asked in spec.languages else ""
+    code = request.GET.get("language", "")
+    return code if code in spec.languages else ""
 
 
 def choose_language(request: HttpRequest, spec: StudySpec) -> None:
     """Show the page in the language that the address asks for; it is kept once the button is pressed."""
-    if asked := asked_language(request, spec):
-        translation.activate(CODES[asked])
+    if code := get_requested_language(request, spec):
+        translation.activate(CODES[code])
 
 
 def get_other_languages(request: HttpRequest, spec: StudySpec) -> list[tuple[Language, str]]:
     """Return each other language of the study, with the address that shows this page in it."""
     now = instrument_language()
-    found = []
+    languages = []
     for code in spec.languages:
         query = request.GET.copy()
         query["language"] = code
         if code != now:
-            found.append((get_language(code), f"?{query.urlencode()}"))
-    return found
+            languages.append((get_language(code), f"?{query.urlencode()}"))
+    return languages
 
 
 def take_payee(person: Participation, prolific_id: str) -> None:
@@ -195,5 +195,5 @@ def bind_browser(request: HttpRequest, person: Participation) -> None:
     if enrolment.person_in_session(request.session) != person:
         rotate_token(request)  # a form that is still open in another tab is the other person's
     enrolment.bind_session(request.session, person)
-    if language := asked_language(request, person.design()) or person.language:
+    if language := get_requested_language(request, person.design()) or person.language:
         remember_language(request, language)

@@ -75,16 +75,16 @@ def fault_of_api(is_without_database: bool) -> HttpResponse:
     """Tell a program what it can do about a fault of ours."""
     if not is_without_database:
         return JsonResponse({"detail": "A fault of the server. Its log has the reason."}, status=500)
-    told = {"detail": "The database does not answer. Try again later."}
-    return JsonResponse(told, status=503, headers={"Retry-After": "5"})
+    content = {"detail": "The database does not answer. Try again later."}
+    return JsonResponse(content, status=503, headers={"Retry-After": "5"})
 
 
 def page_without_database(request: HttpRequest) -> HttpResponse:
     """Return the help page or the health check; for all other pages, what to do and every country's helplines."""
     if request.path == HEALTH:
         return healthz(request)
-    chosen = CODES.get(request.COOKIES.get(LANGUAGE_COOKIE, "")) or translation.get_language_from_request(request)
-    with translation.override(chosen):
+    language = CODES.get(request.COOKIES.get(LANGUAGE_COOKIE, "")) or translation.get_language_from_request(request)
+    with translation.override(language):
         if request.path == HELP:
             likely = guess_country(request)
             context = help_lines(request.GET.get("country") or likely, first=likely)
@@ -94,7 +94,7 @@ def page_without_database(request: HttpRequest) -> HttpResponse:
             for code, names in sorted(countries(), key=lambda country: country[0] == "ZZ")
         ]
         context = {
-            "languages": sorted(CODES.values(), key=lambda code: code != chosen),
+            "languages": sorted(CODES.values(), key=lambda code: code != language),
             "lines": lines,
             "header": header(),
             **form_of(request),
@@ -106,8 +106,8 @@ def page_without_database(request: HttpRequest) -> HttpResponse:
 
 def form_of(request: HttpRequest) -> dict[str, Any]:
     """Return the address and the fields of a form, to send it again."""
-    kept = [] if request.method != "POST" else [(n, value) for n, values in request.POST.lists() for value in values]
-    return {"again": request.path, "kept": [(n, value) for n, value in kept if n not in NOT_AGAIN]}
+    fields = [] if request.method != "POST" else [(n, value) for n, values in request.POST.lists() for value in values]
+    return {"again": request.path, "fields": [(n, value) for n, value in fields if n not in NOT_AGAIN]}
 
 
 def guess_country(request: HttpRequest) -> str:
@@ -120,18 +120,18 @@ def guess_country(request: HttpRequest) -> str:
     if study and (study in CHINESE or not is_chinese):
         return study
     regions = [match.upper() for match in REGION.findall(request.headers.get("accept-language", ""))]
-    known = {code for code, _names in countries()} & (set(CHINESE) if is_chinese else set(regions))
-    return next((region for region in regions if region in known), CHINESE[0] if is_chinese else "")
+    candidates = {code for code, _names in countries()} & (set(CHINESE) if is_chinese else set(regions))
+    return next((region for region in regions if region in candidates), CHINESE[0] if is_chinese else "")
 
 
 def help_lines(country: str, *, first: str = "") -> dict[str, Any]:
     """Return the contents of the help page. `first`: the country that stands before the others, such as the study's
     own."""
     language = instrument_language()
-    known = in_order([Option(code, names) for code, names in countries()], language, first=first)
+    options = in_order([Option(code, names) for code, names in countries()], language, first=first)
     return {
         "resources": resources_for(country),
         "country": get_listed_country(country),
-        "countries": [(one.value, one.text[language]) for one in known],
+        "countries": [(one.value, one.text[language]) for one in options],
         "header": header()[language],
     }

@@ -86,8 +86,8 @@ def check(request: HttpRequest, person: Participation) -> HttpResponse:
 def where(request: HttpRequest, person: Participation) -> HttpResponse:
     """Take where the person is, if the study offers that and they are not safe."""
     event, place = answers.get_event(person), request.POST.get("where", "").strip()
-    asked = event is not None and event.safe_answer == SafeAnswer.NO and person.design().safety.ask_where
-    if event is not None and asked and place:
+    is_asked = event is not None and event.safe_answer == SafeAnswer.NO and person.design().safety.ask_where
+    if event is not None and is_asked and place:
         answers.store_place(event, place)
     return redirect("study-care")
 

@@ -48,9 +48,9 @@ class ShownStep:
 @researchers_only
 def preview(request: HttpRequest, draft: int) -> HttpResponse:
     """Show the steps of a track in their order, and one of them in two widths."""
-    found = get_object_or_404(StudyDraft, pk=draft)
-    checked = check_draft(found)
-    spec = checked.spec or complete(found, checked)
+    study_draft = get_object_or_404(StudyDraft, pk=draft)
+    checked = check_draft(study_draft)
+    spec = checked.spec or complete(study_draft, checked)
     track, language, number = read_choice(request, spec)
     steps = walk(spec, track) if spec else ()
     if kind := request.GET.get("of"):
@@ -64,7 +64,7 @@ def preview(request: HttpRequest, draft: int) -> HttpResponse:
         "number": number,
         "is_complete": checked.spec is not None,
     }
-    return show_draft(request, found, "builder_preview", context, checked)
+    return show_draft(request, study_draft, "builder_preview", context, checked)
 
 
 def read_choice(request: HttpRequest, spec: StudySpec | None) -> tuple[str, str, int]:
@@ -125,9 +125,9 @@ def stand_in(document: StudyDocument, arm: Place) -> None:
 @xframe_options_sameorigin
 def preview_step(request: HttpRequest, draft: int) -> HttpResponse:
     """Return the page of one step, as a person meets it for the first time."""
-    found = get_object_or_404(StudyDraft, pk=draft)
-    checked = check_draft(found)
-    spec = checked.spec or complete(found, checked)
+    study_draft = get_object_or_404(StudyDraft, pk=draft)
+    checked = check_draft(study_draft)
+    spec = checked.spec or complete(study_draft, checked)
     if spec is None:
         return render(request, "studies/research/preview_missing.html", status=404)
     track, language, number = read_choice(request, spec)
@@ -135,7 +135,7 @@ def preview_step(request: HttpRequest, draft: int) -> HttpResponse:
     if number < len(steps) and steps[number].kind == CHAT:
         with translation.override(CODES[language]):
             return render(request, "studies/research/preview_chat.html", {"opening": spec.chat.opening.get(language)})
-    with folder_of(found) as folder, transaction.atomic(), translation.override(CODES[language]):
+    with folder_of(study_draft) as folder, transaction.atomic(), translation.override(CODES[language]):
         loaded = load_spec(replace(spec, key=f"preview-{secrets.token_hex(8)}"), folder=folder)
         page = page_of(request, loaded.protocol, track, language, number)
         transaction.set_rollback(True)

@@ -42,8 +42,8 @@ def amendment_to_ask(visit: Visit) -> Amendment | None:
     """Return the amendment for which this person is asked again now."""
     if not visit.participation.study.was_opened():
         return None
-    found = amendment_to_sign(visit.participation)
-    return found if found and not is_in_conversation(visit) else None
+    amendment = amendment_to_sign(visit.participation)
+    return amendment if amendment and not is_in_conversation(visit) else None
 
 
 def ask_again(
@@ -54,8 +54,8 @@ def ask_again(
     draft = draft_of(person, CONSENT_AGAIN)
     data = draft.answers if draft.faults is not None else None
     form = form_for(text.questionnaire(), language=text.language, data=data)
-    shown = {"consent": text, "form": form, "hash": text.hash(), "amendment": amendment, "again": CONSENT_AGAIN}
-    return render(request, "studies/consent_again.html", {**context, **shown})
+    form_context = {"consent": text, "form": form, "hash": text.hash(), "amendment": amendment, "again": CONSENT_AGAIN}
+    return render(request, "studies/consent_again.html", {**context, **form_context})
 
 
 @transaction.atomic

@@ -134,8 +134,8 @@ def accept(visit: Visit) -> None:
 
 def say_saved(visit: Visit) -> None:
     """Add "Saved" to the next page, except for the chat and farewell pages, which show this themselves."""
-    told = visit.participation.is_over() or progress.current_step(visit.participation).kind == "chat"
-    if visit.step.kind != "language" and not told:
+    shows_it = visit.participation.is_over() or progress.current_step(visit.participation).kind == "chat"
+    if visit.step.kind != "language" and not shows_it:
         messages.success(visit.request, _("Saved"))
 
 
@@ -194,11 +194,11 @@ def draft(request: HttpRequest, person: Participation) -> HttpResponse:
 @needs_person
 @accept_once(lambda request: back(request))
 def language(request: HttpRequest, person: Participation) -> HttpResponse:
-    chosen = request.POST.get("language", "")
-    if chosen in CODES:
-        remember_language(request, chosen)
-        if chosen in person.design().languages:
-            chats.switch_language(person, chosen)
+    language = request.POST.get("language", "")
+    if language in CODES:
+        remember_language(request, language)
+        if language in person.design().languages:
+            chats.switch_language(person, language)
     return back(request)
 
 
@@ -264,8 +264,13 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
         return redirect("my-data")
     if request.method == "GET":
         # The hint is shown once, so that it is not stale on another day.
-        asked, _rows = person.drafts.filter(step=request.path).delete()
-        context = {**page_context(person), "asked": bool(asked), "declines": declines, **deletion_context(person)}
+        hints, _rows = person.drafts.filter(step=request.path).delete()
+        context = {
+            **page_context(person),
+            "lacks_choice": bool(hints),
+            "declines": declines,
+            **deletion_context(person),
+        }
         return render(request, "studies/leave.html", context)
     if declines:
         erasure.forget_unsigned(person)

@@ -87,17 +87,17 @@ class CardForm(forms.Form):
         return [(group, [self[place] for place in places]) for group, places in self.groups.items()]
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or {}
-        self.read, faults = read_card(self.document(given), min_turns=self.min_turns)
+        data = super().clean() or {}
+        self.read, faults = read_card(self.document(data), min_turns=self.min_turns)
         for fault in faults:
             self.add_fault(fault)
-        return given
+        return data
 
-    def document(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def document(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the card as it would stand in a file."""
-        kept = self.card.profile["P"].get("big5") if self.card else None
-        document: dict[str, Any] = {"D": {}, "P": {"big5": kept} if kept else {}, "C": {}, "S": {}}
-        for place, value in given.items():
+        big5 = self.card.profile["P"].get("big5") if self.card else None
+        document: dict[str, Any] = {"D": {}, "P": {"big5": big5} if big5 else {}, "C": {}, "S": {}}
+        for place, value in values.items():
             if value not in (None, ""):
                 *parents, last = place.split(".")
                 reduce(lambda node, part: node.setdefault(part, {}), parents, document)[last] = value_of(place, value)

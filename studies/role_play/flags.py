@@ -23,9 +23,9 @@ def get_standing_flags(run: ArmRun) -> QuerySet[Flag]:
 def flag_reply(*, run: ArmRun, turn: Turn, reason: str, note: str) -> Flag:
     """Mark a reply, in place of how it was marked before. Saying the same again changes nothing."""
     ArmRun.objects.select_for_update().values_list("pk").get(pk=run.pk)
-    known = get_standing_flags(run).filter(turn=turn.number).first()
-    if known and (known.reason, known.note) == (reason, note):
-        return known
+    flag = get_standing_flags(run).filter(turn=turn.number).first()
+    if flag and (flag.reason, flag.note) == (reason, note):
+        return flag
     take_back(run=run, turn=turn)
     return Flag.objects.create(run=run, turn=turn.number, reason=reason, note=note, reply=turn.reply)
 

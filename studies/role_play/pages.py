@@ -27,13 +27,16 @@ from studies.workbench.access import show, study_page
 
 @dataclass(frozen=True)
 class CardRow:
-    """`intensities` in the order of the five behaviours; `arms` that were met with the card."""
+    """A row of the list of cards.
+
+    `intensities`: in the order of the five behaviours; `uses`: conversations with the card; `arms`: their arms.
+    """
 
     card: Card
-    shown: ShownCard
+    content: ShownCard
     condition: str
     intensities: list[int]
-    given: int
+    uses: int
     arms: list[str]
 
 
@@ -78,13 +81,13 @@ def row_of(card: Card, arms: list[str]) -> CardRow:
 @require_GET
 @study_page
 def card(request: HttpRequest, study: Study, key: str) -> HttpResponse:
-    found = card_for(study, key)
-    [row] = [row for row in rows_of(study, "no") if row.card == found]
-    language = CODES[found.language]
+    card = card_for(study, key)
+    [row] = [row for row in rows_of(study, "no") if row.card == card]
+    language = CODES[card.language]
     with translation.override(language):
-        shown = show_card(found.as_given())
+        content = show_card(card.as_given())
     return show(
-        request, study, "card", {"row": row, "card": shown, "card_language": language, "least": least_turns(study)}
+        request, study, "card", {"row": row, "card": content, "card_language": language, "least": least_turns(study)}
     )
 
 
@@ -123,9 +126,9 @@ def write_card(request: HttpRequest, study: Study, row: Card | None) -> HttpResp
 
 
 def with_preset(request: HttpRequest) -> dict[str, Any]:
-    """Return what stands in the form, with the intensities of the preset whose button was pressed."""
-    chosen = [preset for preset in presets() if preset.key == request.POST.get("preset")]
-    values = {f"{BEHAVIOUR}.{key}": str(value) for preset in chosen for key, value in preset.intensities.items()}
+    """Return the values in the form, with the intensities of the preset whose button was pressed."""
+    matches = [preset for preset in presets() if preset.key == request.POST.get("preset")]
+    values = {f"{BEHAVIOUR}.{key}": str(value) for preset in matches for key, value in preset.intensities.items()}
     return {**request.POST.dict(), **values}
 
 
@@ -163,9 +166,9 @@ def import_message(stored: StoredCards) -> str:
 @study_page
 def retire(request: HttpRequest, study: Study, key: str) -> HttpResponse:
     """Retire a card, or restore it (`act`)."""
-    found = card_for(study, key)
-    found.retired = request.POST.get("act") != "restore"
-    found.save(update_fields=["retired"])
-    said = _("%(card)s is no longer given out.") if found.retired else _("%(card)s is given out again.")
-    messages.success(request, said % {"card": found.key})
-    return redirect("research-card", study.key, found.key)
+    card = card_for(study, key)
+    card.retired = request.POST.get("act") != "restore"
+    card.save(update_fields=["retired"])
+    message = _("%(card)s is no longer given out.") if card.retired else _("%(card)s is given out again.")
+    messages.success(request, message % {"card": card.key})
+    return redirect("research-card", study.key, card.key)

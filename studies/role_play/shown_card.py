@@ -50,10 +50,10 @@ class ShownCard:
 
 
 def show_card(card: Mapping[str, Any], played: Collection[str] = ()) -> ShownCard:
-    """Return how a page shows a card, which is as Card.as_given() has it."""
+    """Return a card as pages show it. `card`: as in Card.as_given()."""
     language, profile = card["language"], card["profile"]
     person, manner, trouble, script = (profile[part] for part in "DPCS")
-    shown = [(each, card["intensities"].get(each.key, 0)) for each in behaviours()]
+    intensities = [(each, card["intensities"].get(each.key, 0)) for each in behaviours()]
     return ShownCard(
         key=card["key"],
         language=language,
@@ -67,14 +67,14 @@ def show_card(card: Mapping[str, Any], played: Collection[str] = ()) -> ShownCar
         layers=tuple(script["layers"]),
         reactions=facts(reaction_labels(), script.get("reactions", {}), language),
         ends_when=script["ends_when"],
-        behaviours=tuple(shown_behaviour(each, at, card, played) for each, at in shown if at),
-        absent=tuple(each.label[language] for each, at in shown if not at),
+        behaviours=tuple(shown_behaviour(each, at, card, played) for each, at in intensities if at),
+        absent=tuple(each.label[language] for each, at in intensities if not at),
         rules=rules()[language],
     )
 
 
 def facts(labels: Mapping[str, str], values: Mapping[str, Any], language: str) -> Facts:
-    """Return what the card has of these, lists in one line."""
+    """Return those of these facts that the card has, each list in one line."""
     return [(label, join_values(values[key], language)) for key, label in labels.items() if values.get(key)]
 
 
@@ -117,8 +117,8 @@ def reaction_labels() -> dict[str, str]:
 def in_words(trouble: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return the trouble with the feeling by its name, where it is one of the feelings check, and how strong it is."""
     named = {option.value: option.text[language] for option in load("emotion_checkin").items[0].options}
-    given = trouble.get("emotion", "")
-    feeling = named.get(given, given)
+    emotion = trouble.get("emotion", "")
+    feeling = named.get(emotion, emotion)
     if feeling and "intensity" in trouble:
         feeling = _("%(feeling)s, %(strength)s of 5") % {"feeling": feeling, "strength": trouble["intensity"]}
     return {**trouble, **trouble.get("roles", {}), "emotion": feeling}

@@ -237,7 +237,7 @@ def list_turns(run: ArmRun, names: tuple[str, ...]) -> Iterator[ShownTurn]:
 
 def differences(one: Vignette, scores: dict[str, float], language: str) -> Iterator[Difference]:
     scale = load(one.instrument)
-    for item, reference in one.known.items():
+    for item, reference in one.scores.items():
         label = scale.item(item).label or scale.item(item).text
         yield Difference(label[language], int(scores[item]), reference.score, reference.why[language])
 

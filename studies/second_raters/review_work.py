@@ -128,7 +128,7 @@ def get_calibration(review: Review) -> list[CalibratedItem]:
     """Return the reviewer's score of each item of a vignette beside the reference score."""
     if not review.vignette:
         return []
-    references = vignette(review.vignette).known
+    references = vignette(review.vignette).scores
     return [CalibratedItem(item, score, references[item].score) for item, score in review.scores.items()]
 
 

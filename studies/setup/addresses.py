@@ -9,9 +9,9 @@ STUDY = "<slug:study_key>"  # where an address names a study
 
 def words_of_addresses() -> frozenset[str]:
     """Return every word that stands where another address has a study's key, as `sign-in` in `/research/sign-in/`."""
-    found = set(routes(get_resolver().url_patterns))
-    rooms = {route.partition(STUDY)[0] for route in found if STUDY in route}
-    words = {route.removeprefix(room).split("/")[0] for route in found for room in rooms if route.startswith(room)}
+    addresses = set(routes(get_resolver().url_patterns))
+    rooms = {route.partition(STUDY)[0] for route in addresses if STUDY in route}
+    words = {route.removeprefix(room).split("/")[0] for route in addresses for room in rooms if route.startswith(room)}
     return frozenset(word for word in words if word and "<" not in word)
 
 

@@ -25,10 +25,10 @@ class StoredCards:
 @transaction.atomic
 def store_cards(*, study: Study, cards: Iterable[CardSpec], change: bool = True) -> StoredCards:
     """Store cards. What was given out already stays as it was: each run has a copy."""
-    known = {card.key: card for card in study.cards.select_for_update()}
+    existing = {card.key: card for card in study.cards.select_for_update()}
     stored = StoredCards()
     for card in cards:
-        outcome = _store(study, known.get(card.key), card, change)
+        outcome = _store(study, existing.get(card.key), card, change)
         stored = replace(stored, **{outcome: getattr(stored, outcome) + 1})
     return stored
 

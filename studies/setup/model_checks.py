@@ -102,12 +102,12 @@ class ModelCheck:
 
 def candidates(spec: StudySpec, roles: Sequence[str] = tuple(ROLES.values())) -> list[Candidate]:
     """Return the models of a study that have one of these roles, each once for each role."""
-    found = [Candidate(role, key, model.provider, settings_of(role, model)) for role, key, model in models_of(spec)]
+    models = [Candidate(role, key, model.provider, settings_of(role, model)) for role, key, model in models_of(spec)]
     if rules := spec.safety.second_line:
         line = second_line.SecondLine.from_json(asdict(rules))
         assert line is not None  # noqa: S101 - there are rules
-        found.append(Candidate(SECOND_LINE, "", line.provider, line.settings(), line))
-    return [one for one in found if one.role in roles]
+        models.append(Candidate(SECOND_LINE, "", line.provider, line.settings(), line))
+    return [one for one in models if one.role in roles]
 
 
 def settings_of(role: str, model: ArmSpec) -> ModelSettings:
@@ -127,8 +127,8 @@ class CheckEstimate:
     unpriced: tuple[str, ...]
 
 
-def estimate_checks(asked: Sequence[Candidate], language: str, prices: Prices) -> CheckEstimate:
-    loads = list(expected_loads(asked, language))
+def estimate_checks(models: Sequence[Candidate], language: str, prices: Prices) -> CheckEstimate:
+    loads = list(expected_loads(models, language))
     cost = cost_of(loads, prices, today())
     input_tokens, output_tokens = (
         sum(getattr(load, name) for load in loads) for name in ("input_tokens", "output_tokens")
@@ -138,9 +138,9 @@ def estimate_checks(asked: Sequence[Candidate], language: str, prices: Prices) -
     )
 
 
-def expected_loads(asked: Sequence[Candidate], language: str) -> Iterator[Load]:
+def expected_loads(models: Sequence[Candidate], language: str) -> Iterator[Load]:
     """Yield a load for each call that is expected."""
-    for one in asked:
+    for one in models:
         if not one.needs_no_question() and has_key_for(one):
             tokens = estimate_tokens(one.question("", language).messages)
             yield Load(Call.Purpose.CHECK, one.settings, 1, tokens, ANSWER_TOKENS)
@@ -156,22 +156,22 @@ def has_key_for(one: Candidate) -> bool:
 Tell = Callable[[], Awaitable[None]]
 
 
-def check_models(study: str, asked: Sequence[Candidate], language: str, *, tell: Tell) -> list[ModelCheck]:
+def check_models(study: str, models: Sequence[Candidate], language: str, *, tell: Tell) -> list[ModelCheck]:
     """Ask each model one question, side by side. `tell` is awaited after each. Nothing is raised for a model that does
     not answer."""
 
     async def all_of_them() -> list[ModelCheck]:
         caller, slots = Caller(at_once=AT_ONCE), asyncio.Semaphore(AT_ONCE)
-        if any(one.settings.kind != "scripted" and has_key_for(one) for one in asked):
+        if any(one.settings.kind != "scripted" and has_key_for(one) for one in models):
             await asyncio.to_thread(load_client)  # it takes seconds, which are no model's; a second line has only two
 
         async def one_of_them(one: Candidate) -> ModelCheck:
             async with slots:
-                found = await check_model(caller, study, one, language)
+                result = await check_model(caller, study, one, language)
             await tell()
-            return found
+            return result
 
-        return await asyncio.gather(*map(one_of_them, asked))
+        return await asyncio.gather(*map(one_of_them, models))
 
     return asyncio.run(all_of_them())
 
@@ -220,7 +220,7 @@ async def check_model(caller: Caller, study: str, one: Candidate, language: str)
 async def ask(
     caller: Caller, one: Candidate, question: Question, blank: ModelCheck, *, most: int | None = BEGINNING
 ) -> ModelCheck:
-    """Return what the model answers, at most so many characters in one line; None: all of it.
+    """Return the result of one question. `most`: characters of the answer, in one line; None: all of it.
 
     The ledger's key is of this call alone, so no earlier answer is taken for it.
     """
@@ -235,16 +235,16 @@ async def ask(
         outcome, status = await reply_or_failure(caller, opened)
     took = round((time.monotonic() - started) * 1000)
     cost = await in_database(Call.objects.values_list("cost", flat=True).get, pk=opened.call)
-    told = Call.closing(outcome, status)
+    fields = Call.closing(outcome, status)
     return replace(
         blank,
-        status=told["status"],
-        detail=told["error"],
-        text=told["response"] if most is None else " ".join(told["response"].split())[:most],
-        first_ms=told["first_token_ms"],
-        total_ms=told["total_ms"] or took,
-        input_tokens=told["input_tokens"],
-        output_tokens=told["output_tokens"],
+        status=fields["status"],
+        detail=fields["error"],
+        text=fields["response"] if most is None else " ".join(fields["response"].split())[:most],
+        first_ms=fields["first_token_ms"],
+        total_ms=fields["total_ms"] or took,
+        input_tokens=fields["input_tokens"],
+        output_tokens=fields["output_tokens"],
         cost=None if cost is None else str(cost),
     )
 

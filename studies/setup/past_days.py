@@ -14,7 +14,7 @@ def find_past_days(spec: StudySpec, today: date) -> list[Fault]:
     is kept unchanged loads for ever."""
     study = Study.objects.filter(key=spec.key).first()
     current = study.current() if study else None
-    kept = current.spec().retention if current else None
+    retention = current.spec().retention if current else None
     return [
         Fault(
             place_of(("retention", name)),
@@ -24,5 +24,5 @@ def find_past_days(spec: StudySpec, today: date) -> list[Fault]:
         if spec.retention
         and (day := spec.retention.get_day(name))
         and day < today
-        and not (kept and kept.get_day(name) == day)
+        and not (retention and retention.get_day(name) == day)
     ]

@@ -53,6 +53,6 @@ def expected_loads(spec: StudySpec, track: str, count: int) -> Iterator[Load]:
 def expected_load(arm: ArmSpec, turns: int) -> Load:
     prompt = estimate_tokens([Message("system", next(iter(arm.prompt_text.values()), ""))])
     reply = ASSUMED[Call.Purpose.REPLY]
-    said_before = (MESSAGE_TOKENS + reply) * turns * (turns - 1) / 2
-    read = turns * (prompt + MESSAGE_TOKENS) + said_before
+    history = (MESSAGE_TOKENS + reply) * turns * (turns - 1) / 2
+    read = turns * (prompt + MESSAGE_TOKENS) + history
     return Load(Call.Purpose.REPLY, copy_settings(arm), turns, read, turns * reply)

@@ -80,8 +80,8 @@ def refuse_names(reason: str, *specs: StudySpec) -> None:
     arms = [arm for spec in specs for arm in spec.arms]
     of_arms = [name for arm in arms for name in (arm.key, arm.model, arm.provider, *arm.title.values())]
     named = [*of_arms, *(name for spec in specs for name in spec.names()), *known_names()]
-    if found := [name for name in dict.fromkeys(named) if name and has_name(reason, name)]:
-        raise NamesModels(found)
+    if names := [name for name in dict.fromkeys(named) if name and has_name(reason, name)]:
+        raise NamesModels(names)
 
 
 def foresee_change(

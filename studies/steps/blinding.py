@@ -41,8 +41,8 @@ class Blinding(StepKind):
         return Work(0, MINUTES_PER_GUESS * way.runs)
 
     def is_stored(self, step: Step, stored: StoredData) -> bool:
-        asked = {(step.instrument, step.moment, run.position) for run in runs_with_a_reply(stored.person)}
-        return asked <= stored.responses
+        places = {(step.instrument, step.moment, run.position) for run in runs_with_a_reply(stored.person)}
+        return places <= stored.responses
 
     def show(self, visit: Visit) -> Page | None:
         runs = runs_with_a_reply(visit.participation)
@@ -71,21 +71,21 @@ class Blinding(StepKind):
         rater, seconds = rater_for(visit.participation), visit.seconds
         conversations = {run.position: run for run in runs}
         for partner, answers in groupby(form.cleaned_answers(), key=lambda answer: partner_of(answer.item)):
-            given = list(answers)
+            values = list(answers)
             store_response(
                 rater,
                 load(visit.step.instrument),
-                [answer_to_store(answer, visit) for answer in given],
+                [answer_to_store(answer, visit) for answer in values],
                 run=conversations.get(partner),
                 moment=visit.step.moment,
                 language=visit.language,
-                seconds={item_of(one.item): seconds[one.item] for one in given if one.item in seconds},
+                seconds={item_of(one.item): seconds[one.item] for one in values if one.item in seconds},
             )
 
 
 def guesses(visit: Visit, runs: Sequence[ArmRun], data: Any = None) -> InstrumentForm:
-    asked = repeat_for_partners(load(visit.step.instrument), [run.position for run in runs], titles(visit))
-    return form_for(asked, language=visit.language, earlier=visit.draft(), data=data)
+    questionnaire = repeat_for_partners(load(visit.step.instrument), [run.position for run in runs], titles(visit))
+    return form_for(questionnaire, language=visit.language, earlier=visit.draft(), data=data)
 
 
 def arms_by_title(spec: StudySpec) -> list[ArmSpec]:

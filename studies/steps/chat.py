@@ -96,11 +96,11 @@ class Chat(StepKind):
         assert run.conversation is not None  # noqa: S101 - opened before
         if visit.request.POST.get("checkpoint") != str(run.conversation.answered_turns()):
             return  # the form of an earlier checkpoint, sent again
-        questionnaire, given = load(visit.spec.chat.checkpoint_instrument), form.cleaned_answers()
+        questionnaire, values = load(visit.spec.chat.checkpoint_instrument), form.cleaned_answers()
         store_response(
             rater_for(visit.participation),
             questionnaire,
-            given,
+            values,
             run=run,
             moment="checkpoint",
             turn=run.conversation.answered_turns(),
@@ -109,7 +109,7 @@ class Chat(StepKind):
             seconds=visit.seconds,
         )
         rules.resume(run.conversation.pk)
-        words = find_words(visit.participation, questionnaire, given)
+        words = find_words(visit.participation, questionnaire, values)
         visit.shows_danger = screen_words(visit.participation, words, run)
 
 
@@ -133,7 +133,7 @@ def needs_help(person: Participation, conversation: Conversation) -> bool:
 
 
 def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
-    """Return what the chat page may know; it holds no supporter."""
+    """Return the context of the chat page, which names no supporter."""
     return {
         "code": conversation.code,
         "partner": visit.step.run,

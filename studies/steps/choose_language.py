@@ -16,12 +16,12 @@ class ChooseLanguage(StepKind):
         return Page("studies/steps/language.html", {"languages": languages})
 
     def accept(self, visit: Visit) -> bool:
-        chosen = visit.request.POST.get("language", "")
-        if chosen not in visit.spec.languages:
+        language = visit.request.POST.get("language", "")
+        if language not in visit.spec.languages:
             raise NeedsCorrection
-        visit.participation.language = chosen
+        visit.participation.language = language
         visit.participation.save(update_fields=["language"])
-        remember_language(visit.request, chosen)
+        remember_language(visit.request, language)
         progress.advance(visit.participation, done=visit.step)
         return True
 

@@ -42,8 +42,8 @@ class ScreenedOut(Notice):
         page = super().show(visit)
         person = visit.participation
         declined = SelectionDecision.objects.filter(participation=person, admitted=False)
-        told = {"was_declined": declined.exists(), "deleted_on": get_deletion_day(person)}
-        return Page(page.template, {**page.context, **told})
+        facts = {"was_declined": declined.exists(), "deleted_on": get_deletion_day(person)}
+        return Page(page.template, {**page.context, **facts})
 
 
 def get_deletion_day(person: Participation) -> date | None:

@@ -55,14 +55,14 @@ def get_due(now: datetime) -> "QuerySet[Delivery]":
 def send_due(now: datetime | None = None) -> int:
     """Send what is due; return how many requests a receiver has taken."""
     waiting = list(get_due(now or timezone.now()).select_related("webhook__study").order_by("due_at", "pk"))
-    taken = 0
+    number = 0
     for start in range(0, len(waiting), AT_ONCE):
         claimed = [delivery for delivery in waiting[start : start + AT_ONCE] if claim(delivery)]
         if claimed:
             with ThreadPoolExecutor(len(claimed), thread_name_prefix="webhook") as pool:  # they use no database
                 outcomes = list(pool.map(deliver, claimed))
-            taken += sum(record(delivery, *outcome) for delivery, outcome in zip(claimed, outcomes, strict=True))
-    return taken
+            number += sum(record(delivery, *outcome) for delivery, outcome in zip(claimed, outcomes, strict=True))
+    return number
 
 
 def claim(delivery: Delivery) -> bool:

@@ -56,14 +56,14 @@ def study_page_after_timeouts(view: Callable[..., HttpResponse]) -> Callable[...
 def show(
     request: HttpRequest, study: Study, template: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    shown = {
+    page_context = {
         "study": study,
         "study_title": title_of(study.current()),
         "navigation": navigation(request, study),
         "may": request.access,
         **context,
     }
-    return render(request, f"studies/research/{template}.html", shown, status=status)
+    return render(request, f"studies/research/{template}.html", page_context, status=status)
 
 
 def title_of(protocol: Protocol) -> str:

@@ -29,7 +29,7 @@ def tell_of_change(user: AbstractBaseUser, template: str) -> None:
     address = getattr(user, "email", "")
     if not address or template not in CHANGES:
         return
-    told = gettext("%(change)s Account: %(name)s, %(when)s.") % {
+    text = gettext("%(change)s Account: %(name)s, %(when)s.") % {
         "change": CHANGES[template],
         "name": user.get_username(),
         "when": f"{timezone.now():%Y-%m-%d %H:%M} UTC",
@@ -40,6 +40,6 @@ def tell_of_change(user: AbstractBaseUser, template: str) -> None:
     )
     subject = gettext("Your emostudy account was changed")
     try:
-        send_mail(subject, f"{told}\n\n{advice}\n", settings.DEFAULT_FROM_EMAIL, [address])
+        send_mail(subject, f"{text}\n\n{advice}\n", settings.DEFAULT_FROM_EMAIL, [address])
     except (OSError, SMTPException) as error:
         log.warning("a mail about an account could not be sent: %s", type(error).__name__)

@@ -62,32 +62,32 @@ def confirm(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "confirm", context)
 
 
-def question(found: Quote, arguments: Sequence[str]) -> dict[str, Any]:
+def question(estimate: Quote, arguments: Sequence[str]) -> dict[str, Any]:
     budgets = {_("Budget of this run"): budget_among(arguments), _("Daily budget"): settings.DAILY_BUDGET}
-    known = {name: amount for name, amount in budgets.items() if amount is not None}
+    limits = {name: amount for name, amount in budgets.items() if amount is not None}
     return {
-        "quote": found,
-        "facts": facts_of(found),
-        "amount": None if found.cost is None else format_amount(found.cost),
-        "budgets": [(name, format_amount(amount)) for name, amount in known.items()],
-        "too_dear": found.cost is not None and any(found.cost > amount for amount in known.values()),
-        "no_budget_kept": bool(known) and bool(found.unpriced),
-        "may_start": not (found.refusals or found.unset_keys or (known and found.unpriced)),
+        "quote": estimate,
+        "facts": facts_of(estimate),
+        "amount": None if estimate.cost is None else format_amount(estimate.cost),
+        "budgets": [(name, format_amount(amount)) for name, amount in limits.items()],
+        "too_dear": estimate.cost is not None and any(estimate.cost > amount for amount in limits.values()),
+        "no_budget_kept": bool(limits) and bool(estimate.unpriced),
+        "may_start": not (estimate.refusals or estimate.unset_keys or (limits and estimate.unpriced)),
     }
 
 
-def facts_of(found: Quote) -> list[tuple[str, str]]:
+def facts_of(estimate: Quote) -> list[tuple[str, str]]:
     names = {
         "conversations": _("Conversations"),
         "judgements": _("Questionnaires for judges"),
         "profiles": _("Profiles"),
     }
-    items = [(name, found.items[key]) for key, name in names.items() if found.items[key]]
+    items = [(name, estimate.items[key]) for key, name in names.items() if estimate.items[key]]
     numbers = [
         *items,
-        (_("Calls"), found.calls),
-        (_("Input tokens"), found.input_tokens),
-        (_("Output tokens"), found.output_tokens),
+        (_("Calls"), estimate.calls),
+        (_("Input tokens"), estimate.input_tokens),
+        (_("Output tokens"), estimate.output_tokens),
     ]
     return [(name, f"{number:,}") for name, number in numbers]
 

@@ -24,8 +24,8 @@ class Cell:
         """Return the CSS class: `none`, `below` for a negative r, else 0 to 4 by BANDS."""
         if self.r is None:
             return "heat--none"
-        shown = round(self.r, 2)
-        return "heat--below" if shown < 0 else f"heat--{sum(shown >= band for band in BANDS)}"
+        rounded = round(self.r, 2)
+        return "heat--below" if rounded < 0 else f"heat--{sum(rounded >= band for band in BANDS)}"
 
 
 @dataclass(frozen=True)

@@ -177,8 +177,8 @@ def points(number: float) -> str:
 
 def with_sign(number: float) -> str:
     """Return a number with its sign: +1.5, −0.33, 0, with a real minus sign."""
-    shown = f"{round(number, 2) + 0.0:+g}".replace("-", "−")
-    return "0" if shown in ("+0", "−0") else shown
+    text = f"{round(number, 2) + 0.0:+g}".replace("-", "−")
+    return "0" if text in ("+0", "−0") else text
 
 
 def one_or_more(count: int, one: str, more: str) -> str:

@@ -17,11 +17,11 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
     response = HttpResponseRedirect(target if safe else reverse("research-studies"))
-    chosen = request.POST.get("language", "")
-    if chosen in CODES:
+    language = request.POST.get("language", "")
+    if language in CODES:
         # In a browser that also takes part in a study, the session's language has precedence.
         if KEY in request.session:
-            request.session[KEY] = chosen
+            request.session[KEY] = language
         name, secure = settings.LANGUAGE_COOKIE_NAME, settings.SESSION_COOKIE_SECURE
-        response.set_cookie(name, CODES[chosen], max_age=YEAR, httponly=True, samesite="Lax", secure=secure)
+        response.set_cookie(name, CODES[language], max_age=YEAR, httponly=True, samesite="Lax", secure=secure)
     return response

@@ -53,26 +53,26 @@ def query_with(request: HttpRequest, **values: str | None) -> str:
 
 def sort_rows(rows: QuerySet, request: HttpRequest, columns: Sequence[Column], *, usual: str) -> QuerySet:
     """Sort by the column in the address, empty values last; by `usual` if it names no known column."""
-    wanted = request.GET.get("sort", "")
+    sort = request.GET.get("sort", "")
     fields = {column.key: column.field for column in columns if column.field}
-    field = F(fields.get(wanted.removeprefix("-"), usual.removeprefix("-")))
-    down = (wanted if wanted.removeprefix("-") in fields else usual).startswith("-")
+    field = F(fields.get(sort.removeprefix("-"), usual.removeprefix("-")))
+    down = (sort if sort.removeprefix("-") in fields else usual).startswith("-")
     return rows.order_by(field.desc(nulls_last=True) if down else field.asc(nulls_last=True), "pk")
 
 
 def filter_rows(rows: QuerySet, request: HttpRequest, fields: Mapping[str, str]) -> QuerySet:
     """Filter by each value of the address that is named in `fields` (name in the address → field) and not empty."""
-    given = {field: request.GET[name] for name, field in fields.items() if request.GET.get(name)}
-    return rows.filter(**given)
+    filters = {field: request.GET[name] for name, field in fields.items() if request.GET.get(name)}
+    return rows.filter(**filters)
 
 
 class Choice(NamedTuple):
-    """A filter: its name in the address, its options as (value, word), and which one the address says."""
+    """A filter: its name in the address, its options as (value, word), and the value in the address."""
 
     name: str
     label: str
     options: Sequence[tuple[str, str | Promise]]
-    chosen: str
+    value: str
 
 
 def make_choices(

@@ -78,7 +78,7 @@ def describe_check(check: Mapping[str, Any], currency: str) -> Words:
 
 
 def advice_on(check: Mapping[str, Any]) -> str:
-    """Return what to do; empty for models that answer."""
+    """Return the advice after a check; empty for models that answer."""
     if check["answers"]:
         return ""
     if check["status"] == UNSET:

@@ -43,21 +43,21 @@ def redirect_to_links(
 @never_cache
 @study_page
 def links_page(request: HttpRequest, study: Study, page: str) -> HttpResponse:
-    kept = read_links(request, study, page)
-    context = {**kept, "minutes": SHOWN // 60, "navigation": navigation(request, study, here=kept.get("back", ""))}
-    return show(request, study, "links", context, status=200 if kept else 410)
+    data = read_links(request, study, page)
+    context = {**data, "minutes": SHOWN // 60, "navigation": navigation(request, study, here=data.get("back", ""))}
+    return show(request, study, "links", context, status=200 if data else 410)
 
 
 def read_links(request: HttpRequest, study: Study, page: str) -> dict[str, Any]:
-    """Return what `redirect_to_links` kept; empty if it has expired, or was kept for another session."""
+    """Return the data that `redirect_to_links` stored; empty if they have expired or belong to another session."""
     from cryptography.fernet import InvalidToken
 
     sealed = cache.get(name_of(study, page)) if len(page) == 2 * NAME_BYTES else None
     try:
-        kept: dict[str, Any] = json.loads(get_box(request).decrypt(sealed.encode(), ttl=SHOWN)) if sealed else {}
+        data: dict[str, Any] = json.loads(get_box(request).decrypt(sealed.encode(), ttl=SHOWN)) if sealed else {}
     except InvalidToken:
         return {}
-    return kept
+    return data
 
 
 def name_of(study: Study, page: str) -> str:

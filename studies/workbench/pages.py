@@ -73,14 +73,14 @@ def get_links(study: Study, path: str, pages: Iterable[Page] = PAGES) -> list[di
     """Return the groups with their links: `url`, `label`, `count`, and `here`, whether `path` belongs to the link."""
     features = study.features()
     there = [page for page in pages if not page.feature or page.feature in features]
-    shown = {page: reverse(page.name, args=[study.key]) for page in there}
+    urls = {page: reverse(page.name, args=[study.key]) for page in there}
     # The longest address with which this page's address begins: a person's page belongs to People.
-    longest = max((url for url in shown.values() if path.startswith(url)), key=len, default="")
+    longest = max((url for url in urls.values() if path.startswith(url)), key=len, default="")
     groups = []
     for group in GROUPS:
         links = [
             {"url": url, "label": page.label, "count": page.count(study) if page.count else 0, "here": url == longest}
-            for page, url in shown.items()
+            for page, url in urls.items()
             if page.group == group.key
         ]
         if links:

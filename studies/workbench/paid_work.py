@@ -26,9 +26,9 @@ def command_lines(study_key: str, command: str, arguments: Sequence[str]) -> dic
     of a judge."""
     if command != "judge":
         return {command: [command, study_key, *arguments]}
-    key, *asked = arguments
-    options = [word for word in asked if word.startswith("--")]
-    return {strategy: judge_line(study_key, key, strategy, options) for strategy in asked if strategy not in options}
+    key, *rest = arguments
+    options = [word for word in rest if word.startswith("--")]
+    return {strategy: judge_line(study_key, key, strategy, options) for strategy in rest if strategy not in options}
 
 
 def judge_line(study_key: str, key: str, strategy: str, options: Sequence[str]) -> list[str]:
@@ -65,13 +65,13 @@ class Quote:
 
 def quote(study: Study, command: str, arguments: Sequence[str]) -> Quote:
     """Ask the commands themselves for their estimates. This asks no model and stores nothing."""
-    found = Quote()
+    total = Quote()
     for line in command_lines(study.key, command, arguments).values():
         try:
-            found.add(summary_of([*line, "--estimate"])["estimate"])
+            total.add(summary_of([*line, "--estimate"])["estimate"])
         except CommandError as refusal:
-            found.refusals += [reason for reason in [str(refusal)] if reason not in found.refusals]
-    return found
+            total.refusals += [reason for reason in [str(refusal)] if reason not in total.refusals]
+    return total
 
 
 def summary_of(line: Sequence[str]) -> dict[str, Any]:

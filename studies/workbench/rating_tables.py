@@ -128,10 +128,10 @@ class Scores:
 
     @cached_property
     def places(self) -> dict[Place, list[Answer]]:
-        found: dict[Place, list[Answer]] = {}
+        places: dict[Place, list[Answer]] = {}
         for answer in self.answers:
-            found.setdefault(place_of(answer), []).append(answer)
-        return found
+            places.setdefault(place_of(answer), []).append(answer)
+        return places
 
     def tables(self) -> list[RatingTable]:
         """Return a table for each instrument and moment."""
@@ -157,16 +157,16 @@ class Scores:
     def group(self, place: Place, people: Sequence[Column], others: Sequence[Column]) -> Group:
         answers = self.places[place]
         means = means_of(answer for answer in answers if column_of(answer).is_person())
-        known = item_labels(place.instrument)
+        names = item_labels(place.instrument)
         rows = [
             Row(
                 item,
-                known.get(item, item),
+                names.get(item, item),
                 [self.cell(place, column, item) for column in people],
                 labels.points(means[item]) if item in means else "",
                 [self.cell(place, column, item, means.get(item)) for column in others],
             )
-            for item in sorted({answer.item: None for answer in answers}, key=position_in(known))
+            for item in sorted({answer.item: None for answer in answers}, key=position_in(names))
         ]
         return Group(place.turn, rows, [self.mean(column, answers, means) for column in others])
 
@@ -257,8 +257,8 @@ def item_name(instrument: str, item: str) -> str:
     return item_labels(instrument).get(item, item)
 
 
-def position_in(known: Mapping[str, str]) -> Callable[[str], int]:
-    places = {item: place for place, item in enumerate(known)}
+def position_in(names: Mapping[str, str]) -> Callable[[str], int]:
+    places = {item: place for place, item in enumerate(names)}
     return lambda item: places.get(item, len(places))
 
 
@@ -290,31 +290,31 @@ class ComparisonTable:
 
 def compare_raters(scores: Scores, a: Rater, b: Rater) -> list[ComparisonTable]:
     """Return a table for each moment that both answered, with `b` minus `a` for each item; replicates are averaged."""
-    found = []
+    tables = []
     for place, answers in scores.places.items():
         of_a, of_b = ([answer for answer in answers if answer.response.rater == rater] for rater in (a, b))
         if of_a and of_b:
             people = means_of(answer for answer in answers if column_of(answer).is_person())
-            found.append(compare_at(scores, place, of_a, of_b, people))
-    return found
+            tables.append(compare_at(scores, place, of_a, of_b, people))
+    return tables
 
 
 def compare_at(
     scores: Scores, place: Place, of_a: list[Answer], of_b: list[Answer], people: Mapping[str, float]
 ) -> ComparisonTable:
-    known = item_labels(place.instrument)
+    names = item_labels(place.instrument)
     means_a, means_b = means_of(of_a), means_of(of_b)
     differences = {item: means_b[item] - means_a[item] for item in means_a.keys() & means_b.keys()}
     rows = [
         Pair(
             item,
-            known.get(item, item),
+            names.get(item, item),
             mean_cell(item, of_a, means_a),
             mean_cell(item, of_b, means_b),
             scores.apart(differences[item]) if item in differences else None,
             labels.points(people[item]) if item in people else "",
         )
-        for item in sorted(dict.fromkeys(answer.item for answer in (*of_a, *of_b)), key=position_in(known))
+        for item in sorted(dict.fromkeys(answer.item for answer in (*of_a, *of_b)), key=position_in(names))
     ]
     mean = scores.apart(fmean(differences.values())) if differences else None
     return ComparisonTable(

@@ -18,7 +18,7 @@ from studies.workbench.tasks import RADAR
 
 
 def strategy_label(name: str) -> str:
-    """Return what a task's page says for the strategy of this name, or for pairs; empty for any other word."""
+    """Return the label of a strategy, or of pairs; empty for any other word."""
     if name == PAIRS:
         return str(WORDS[ORDER_SWAP][0])
     strategy = get_strategies().get(name)
@@ -41,21 +41,21 @@ def command_name(command: str) -> str:
 
 def describe_work(command: str, arguments: Sequence[str]) -> str:
     """Describe the options of a task; empty if it has none."""
-    told = DESCRIPTIONS.get(command)
-    return "; ".join(told(arguments)) if told else ""
+    describe = DESCRIPTIONS.get(command)
+    return "; ".join(describe(arguments)) if describe else ""
 
 
 def describe_judge(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
     strategies = [label for word in arguments if (label := strategy_label(word))]
-    said = [f"{arguments[0]}: {', '.join(strategies)}"] if strategies else []
+    parts = [f"{arguments[0]}: {', '.join(strategies)}"] if strategies else []
     if variant := options.get("--variant"):
-        said.append(str(WORDS[variant[0]][0]))
+        parts.append(str(WORDS[variant[0]][0]))
     if without := options.get("--without"):
-        said.append(_("without: %(field)s") % {"field": FIELD_WORDS[without[0]][0]})
+        parts.append(_("without: %(field)s") % {"field": FIELD_WORDS[without[0]][0]})
     if replicates := options.get("--replicates"):
-        said.append(_("%(number)s answers to each question") % {"number": replicates[0]})
-    return said + describe_budget(options)
+        parts.append(_("%(number)s answers to each question") % {"number": replicates[0]})
+    return parts + describe_budget(options)
 
 
 def describe_budget(options: Mapping[str, Sequence[str]]) -> list[str]:
@@ -65,30 +65,30 @@ def describe_budget(options: Mapping[str, Sequence[str]]) -> list[str]:
 
 def describe_benchmark(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
-    said = []
+    parts = []
     if arms := options.get("--arms"):
-        said.append(_("arms: %(names)s") % {"names": arms[0].replace(",", ", ")})
+        parts.append(_("arms: %(names)s") % {"names": arms[0].replace(",", ", ")})
     if conditions := options.get("--conditions"):
-        said.append(", ".join(labels.word(labels.CONDITIONS, condition) for condition in conditions))
+        parts.append(", ".join(labels.word(labels.CONDITIONS, condition) for condition in conditions))
     if judges := options.get("--judge"):
-        shown = ", ".join(map(strategy_label, options.get("--strategy", [])))
-        said.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": shown})
-    return said + describe_budget(options)
+        strategies = ", ".join(map(strategy_label, options.get("--strategy", [])))
+        parts.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": strategies})
+    return parts + describe_budget(options)
 
 
 def describe_data(arguments: Sequence[str]) -> list[str]:
-    said = [_("with test data") if "--include-tests" in arguments else _("without test data")]
-    return [*said, _("radar charts")] if RADAR in arguments else said
+    parts = [_("with test data") if "--include-tests" in arguments else _("without test data")]
+    return [*parts, _("radar charts")] if RADAR in arguments else parts
 
 
 def describe_profiles(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
     if "--expand" not in options:
         return [_("from answers"), *describe_data(arguments)]
-    said = [_("after the approved profiles"), _("%(number)s in all") % {"number": options["--count"][0]}]
+    parts = [_("after the approved profiles"), _("%(number)s in all") % {"number": options["--count"][0]}]
     if seed := options.get("--seed"):
-        said.append(_("seed %(number)s") % {"number": seed[0]})
-    return said + options.get("--language", [])
+        parts.append(_("seed %(number)s") % {"number": seed[0]})
+    return parts + options.get("--language", [])
 
 
 def describe_bots(arguments: Sequence[str]) -> list[str]:
@@ -110,15 +110,15 @@ DESCRIPTIONS = {
 
 def options_in(words: Sequence[str]) -> dict[str, list[str]]:
     """Return values by option, from `--name=value` and `--name value value`."""
-    found: dict[str, list[str]] = {}
+    options: dict[str, list[str]] = {}
     name = ""
     for word in words:
         if word.startswith("--"):
             name, _equals, value = word.partition("=")
-            found[name] = [value] if value else []
+            options[name] = [value] if value else []
         elif name:
-            found[name].append(word)
-    return found
+            options[name].append(word)
+    return options
 
 
 def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
@@ -129,21 +129,21 @@ def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
         return [count_answers(outcome["models"])]
     if "completed" in outcome:
         return [_("%(number)s came to the end") % {"number": outcome["completed"]}]
-    said = [_("%(number)s done") % {"number": outcome["done"]}]
+    parts = [_("%(number)s done") % {"number": outcome["done"]}]
     if outcome["before"]:
-        said.append(_("%(number)s already done") % {"number": outcome["before"]})
+        parts.append(_("%(number)s already done") % {"number": outcome["before"]})
     if refused := outcome.get("refused"):  # missing in older outcomes
-        said.append(_("%(number)s of them refused and not stored") % {"number": refused})
+        parts.append(_("%(number)s of them refused and not stored") % {"number": refused})
     if outcome["failed"]:
-        said.append(_("%(number)s failed (%(reasons)s)") % {"number": outcome["failed"], "reasons": reasons(outcome)})
+        parts.append(_("%(number)s failed (%(reasons)s)") % {"number": outcome["failed"], "reasons": reasons(outcome)})
     if outcome["set_aside"]:
-        said.append(
+        parts.append(
             _("%(number)s of them set aside: too long, or failed in the same way three times")
             % {"number": outcome["set_aside"]}
         )
     if outcome["not_sent"]:
         number = outcome["not_sent"]
-        said.append(
+        parts.append(
             ngettext(
                 "%(number)s not sent: the consent does not name the provider",
                 "%(number)s not sent: the consents do not name the provider",
@@ -152,8 +152,8 @@ def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
             % {"number": number}
         )
     if outcome["left"]:
-        said.append(_("%(number)s left for next time") % {"number": outcome["left"]})
-    return [*said, describe_cost(outcome)]
+        parts.append(_("%(number)s left for next time") % {"number": outcome["left"]})
+    return [*parts, describe_cost(outcome)]
 
 
 def reasons(outcome: Mapping[str, Any]) -> str:

@@ -102,8 +102,8 @@ def files_of(task: Task) -> dict[str, Path]:
     if not task.folder:
         return {}
     folder = settings.VAR / task.folder
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return {path.relative_to(folder).as_posix(): path for path in sorted(found)}
+    paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path.relative_to(folder).as_posix(): path for path in sorted(paths)}
 
 
 def newest_results(study: Study) -> Task | None:

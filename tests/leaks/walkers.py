@@ -85,22 +85,22 @@ class Twin(WatchedBot):
 
     async def talk_in(self, code: str) -> None:
         if code not in self.talks:
-            self.talks[code] = Talk(code, wanted=MAX_TURNS)
+            self.talks[code] = Talk(code, length=MAX_TURNS)
             self.person.talks.append([])
         talk = self.talks[code]
         async with self.socket(code) as wire:
             await wire.send_json({"type": "resume", "after": talk.last_seq})
-            pauses = self.person.track == "participant" and not talk.heard
-            for turn in range(len(talk.heard) + 1, 1 + (CHECKPOINT if pauses else MAX_TURNS)):
+            pauses = self.person.track == "participant" and not talk.replies
+            for turn in range(len(talk.replies) + 1, 1 + (CHECKPOINT if pauses else MAX_TURNS)):
                 await self.exchange(wire, talk, turn)
             talk.last_seq = (await until(wire, "pause", "closed"))["seq"]
         self.person.talks[list(self.talks).index(code)] = talk.turns()
 
     async def exchange(self, wire: Wire, talk: Talk, turn: int) -> None:
-        talk.said[turn] = self.person.story.lines[turn]
-        await wire.send_json({"type": "message", "id": f"turn {turn}", "text": talk.said[turn]})
+        talk.messages[turn] = self.person.story.lines[turn]
+        await wire.send_json({"type": "message", "id": f"turn {turn}", "text": talk.messages[turn]})
         reply = await until(wire, "reply")
-        talk.heard[turn] = reply["text"]
+        talk.replies[turn] = reply["text"]
         await wire.send_json({"type": "seen", "seq": reply["seq"]})
 
 

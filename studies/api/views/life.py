@@ -39,8 +39,8 @@ class StageView(StudyView):
         try:
             stages.move(study, self.to, stages.Actor.of(request.user), reason=reason)
         except stages.NotReady as refusal:
-            told = {"detail": "Something is missing before it can open.", "missing": [r.text for r in refusal.missing]}
-            return Response(told, status=status.HTTP_409_CONFLICT)
+            body = {"detail": "Something is missing before it can open.", "missing": [r.text for r in refusal.missing]}
+            return Response(body, status=status.HTTP_409_CONFLICT)
         except stages.StageUnreachable as refusal:
             raise Conflict(
                 f"The study is in the stage {refusal.at.value} and cannot go to {refusal.to.value}."

@@ -53,10 +53,10 @@ def make_links(request: Request, study: Study, *, count: int, track: str, test: 
     if not test and track != Participation.Track.REVIEWER and lacks_drill(study):
         raise Conflict(get_advice(study))
     with transaction.atomic():
-        made = [invite(study, track=track, is_test=test) for _ in range(count)]
+        pairs = [invite(study, track=track, is_test=test) for _ in range(count)]
     return [
         {"code": person.code, "track": track, "url": request.build_absolute_uri(reverse("join", args=[token]))}
-        for person, token in made
+        for person, token in pairs
     ]
 
 
@@ -90,10 +90,10 @@ class People(StudyView, ListAPIView):
     queryset = Participation.objects.none()  # tells the schema what it lists
 
     def get_queryset(self) -> Any:
-        study, asked = self.get_study(), self.request.query_params
+        study, query = self.get_study(), self.request.query_params
         time_out_absent(study)
-        rows = counts.filter_by_test(study.participations.all(), asked.get("test", ""))
-        statuses = {"status": asked["status"]} if asked.get("status") in Status.values else {}
+        rows = counts.filter_by_test(study.participations.all(), query.get("test", ""))
+        statuses = {"status": query["status"]} if query.get("status") in Status.values else {}
         return rows.filter(**statuses).order_by("pk")
 
     @extend_schema(parameters=[TEST, OpenApiParameter("status", str, enum=Status.values)])
@@ -134,9 +134,9 @@ class Progress(StudyView):
         study = self.get_study()
         time_out_absent(study)
         test = request.query_params.get("test", "")
-        found = {
+        numbers = {
             "statuses": counts.count_by_status(study, test=test),
             "steps": counts.count_by_step(study, test=test),
             "arms": counts.count_by_arm(study, test=test),
         }
-        return Response(ProgressSerializer(found).data)
+        return Response(ProgressSerializer(numbers).data)

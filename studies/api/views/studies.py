@@ -126,13 +126,13 @@ class Check(ApiView):
 
 
 def draft_of(request: Request) -> StudyDraft:
-    given = FileSerializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    return StudyDraft(text=given.validated_data["toml"], files=given.validated_data.get("files", {}))
+    serializer = FileSerializer(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    return StudyDraft(text=serializer.validated_data["toml"], files=serializer.validated_data.get("files", {}))
 
 
-def list_faults(found: Any) -> list[dict[str, str]]:
-    return [{"place": place, "fault": message} for place, messages in found for message in messages]
+def list_faults(faults: Any) -> list[dict[str, str]]:
+    return [{"place": place, "fault": message} for place, messages in faults for message in messages]
 
 
 class Studies(ApiView, ListAPIView):
@@ -162,18 +162,18 @@ class Studies(ApiView, ListAPIView):
             if loaded.outcome == "created":
                 make_founder(loaded.protocol.study, request.user)
         study = studies().get(pk=loaded.protocol.study_id)
-        told = {
+        body = {
             "study": StudyDetailSerializer(study).data,
             "outcome": loaded.outcome,
             "unset_variables": sorted({key.variable for key in unset_keys(checked.spec)}),
         }
         is_new = loaded.outcome == "created"
-        return Response(told, status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
+        return Response(body, status=status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
 
 
 def refused_file(faults: Sequence[dict[str, str]]) -> Response:
-    told = {"detail": "The study file has faults. Nothing was stored.", "faults": faults}
-    return Response(told, status=status.HTTP_422_UNPROCESSABLE_ENTITY)
+    body = {"detail": "The study file has faults. Nothing was stored.", "faults": faults}
+    return Response(body, status=status.HTTP_422_UNPROCESSABLE_ENTITY)
 
 
 class OneStudy(ApiView, RetrieveAPIView):

@@ -125,22 +125,22 @@ class SimulationEstimate(EstimateView):
 
 
 def read(serializer: type[serializers.Serializer], request: Request) -> Mapping[str, Any]:
-    given = serializer(data=request.data)
-    given.is_valid(raise_exception=True)
-    return given.validated_data
+    instance = serializer(data=request.data)
+    instance.is_valid(raise_exception=True)
+    return instance.validated_data
 
 
 def estimate_of(study: Study, command: str, arguments: Sequence[str]) -> dict[str, Any]:
-    found: Quote = quote(study, command, arguments)
-    asked = question(found, arguments)
-    confirm = signing.dumps([command, list(arguments)], salt=salt_of(study)) if asked["may_start"] else None
+    estimate: Quote = quote(study, command, arguments)
+    context = question(estimate, arguments)
+    confirm = signing.dumps([command, list(arguments)], salt=salt_of(study)) if context["may_start"] else None
     return {
-        **{name: found.items[name] for name in ("conversations", "judgements")},
-        **{name: getattr(found, name) for name in ("calls", "input_tokens", "output_tokens", "cost", "currency")},
-        "unpriced": found.unpriced,
-        "unset_variables": found.unset_keys,
-        "refusals": found.refusals,
-        "exceeds_budget": asked["too_dear"],
+        **{name: estimate.items[name] for name in ("conversations", "judgements")},
+        **{name: getattr(estimate, name) for name in ("calls", "input_tokens", "output_tokens", "cost", "currency")},
+        "unpriced": estimate.unpriced,
+        "unset_variables": estimate.unset_keys,
+        "refusals": estimate.refusals,
+        "exceeds_budget": context["too_dear"],
         "confirm": confirm,
     }
 

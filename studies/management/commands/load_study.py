@@ -115,7 +115,7 @@ class Command(Base):
                 file,
                 instruments=instruments,
                 prompt_folder=settings.FIXTURES / "prompts",
-                taken_keys=words_of_addresses(),
+                reserved_keys=words_of_addresses(),
             )
         except StudyFileError as error:
             self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))

@@ -110,7 +110,7 @@ class Command(Base):
         prompts = settings.FIXTURES / "prompts"
         instruments = [*instrument_ids(), *template_ids()]
         try:
-            spec = read_study(path, instruments=instruments, prompt_folder=prompts, taken_keys=words_of_addresses())
+            spec = read_study(path, instruments=instruments, prompt_folder=prompts, reserved_keys=words_of_addresses())
         except StudyFileError as error:
             self.refuse("\n".join(f"{path}: {fault}" for fault in error.faults))
         except OSError as error:

@@ -158,12 +158,12 @@ def test_last_words_of_an_import_are_no_failure(desk, study):
     assert "for safety" not in page
 
 
-@pytest.mark.parametrize(("turn", "wanted"), [("2", [2]), ("9", []), ("x", []), ("-1", []), ("", [])])
-def test_the_address_names_a_turn(turn, wanted, desk, run):
+@pytest.mark.parametrize(("turn", "numbers"), [("2", [2]), ("9", []), ("x", []), ("-1", []), ("", [])])
+def test_the_address_names_a_turn(turn, numbers, desk, run):
     response = desk.get(address(run), {"turn": turn})
 
-    assert [row.number for row in response.context["turns"] if row.wanted] == wanted
-    assert response.content.decode().count('aria-current="true"') == len(wanted)
+    assert [row.number for row in response.context["turns"] if row.is_target] == numbers
+    assert response.content.decode().count('aria-current="true"') == len(numbers)
 
 
 def test_a_turn_has_a_link_to_itself_and_to_its_calls(desk, run):

@@ -143,7 +143,7 @@ def test_a_score_that_could_not_be_read_is_no_distance(desk, judged, study):
 def test_what_is_no_number_of_points_is_said(far, desk, judged):
     page = desk.get(LIST, {"judge": "any", "far": far})
 
-    assert page.context["asked"].fault == f"“{far}” is not a number of points. Enter a number such as 1.5."
+    assert page.context["runs"].fault == f"“{far}” is not a number of points. Enter a number such as 1.5."
     assert list(page.context["page"]) == []
 
 

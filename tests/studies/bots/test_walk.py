@@ -237,7 +237,7 @@ def test_bots_outlive_crashes_of_the_server_and_nothing_is_lost_or_twice(server:
                 "JOIN dialogue_conversation c ON c.id = t.conversation_id WHERE c.code = ? ORDER BY t.id",
                 talk.code,
             )
-            assert [number for _, number, *_ in stored] == list(range(1, talk.wanted + 1))
+            assert [number for _, number, *_ in stored] == list(range(1, talk.length + 1))
             assert {row[0]: (row[1], row[2]) for row in stored} == talk.acked
             assert [(row[2], row[3]) for row in stored] == talk.turns()
             assert {row[4] for row in stored} == {"answered"}

@@ -116,7 +116,7 @@ def test_text_in_a_language_that_the_study_no_longer_has_stays():
 
 def test_value_that_is_not_offered_is_shown_and_kept():
     one = field("chat", "topic", text='[chat]\ntopic = "gone"\n')
-    assert [choice.value for choice in one.choices if choice.chosen] == ["gone"]
+    assert [choice.value for choice in one.choices if choice.is_chosen] == ["gone"]
 
 
 def test_table_that_is_no_toml_is_refused_in_words():

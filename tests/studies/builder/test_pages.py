@@ -44,7 +44,7 @@ def posted(page):
         if one.kind == "truth":
             found |= {one.name: "yes"} if one.is_ticked else {}
         elif one.kind in ("choice", "several"):
-            found[one.name] = [choice.value for choice in one.choices if choice.chosen]
+            found[one.name] = [choice.value for choice in one.choices if choice.is_chosen]
         else:
             found |= {part.name: part.value for part in one.parts}
             found |= {f"{one.name}.none": "yes"} if one.is_none else {}

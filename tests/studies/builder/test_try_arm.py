@@ -30,7 +30,7 @@ def draft_with(desk, **arm) -> StudyDraft:
 
 
 def send(desk, draft, text, page=None):
-    said = page.context["said_json"] if page else "[]"
+    said = page.context["turns_json"] if page else "[]"
     return desk.post(reverse("research-draft-try", args=[draft.pk, 0]), {"text": text, "said": said, "language": "en"})
 
 
@@ -38,15 +38,15 @@ def test_talk_goes_on_and_counts_as_nothing(desk, url):
     draft = draft_with(desk, base_url=url, model="echo")
     first = send(desk, draft, "I feel low.")
     second = send(desk, draft, "And tired.", first)
-    assert [message for message, _reply in second.context["said"]] == ["I feel low.", "And tired."]
-    assert all(reply for _message, reply in second.context["said"])
+    assert [message for message, _reply in second.context["turns"]] == ["I feel low.", "And tired."]
+    assert all(reply for _message, reply in second.context["turns"])
     text = second.content.decode()
     assert "First piece" in text
     assert second.context["words"].tokens
     calls = list(Call.objects.order_by("pk"))
     assert [call.purpose for call in calls] == ["check", "check"]
     sent = [message["text"] for message in calls[1].request if message["role"] != "system"]
-    assert sent == ["I feel low.", second.context["said"][0][1], "And tired."]
+    assert sent == ["I feel low.", second.context["turns"][0][1], "And tired."]
     assert not Conversation.objects.exists()
     assert not Participation.objects.exists()
 
@@ -56,7 +56,7 @@ def test_failure_is_shown_as_the_server_says_it_and_the_message_stays(desk, url)
     page = send(desk, draft, "I feel low.")
     assert "418" in page.context["words"].detail
     assert page.context["words"].detail in page.content.decode()
-    assert page.context["said"] == []
+    assert page.context["turns"] == []
     assert page.context["text"] == "I feel low."
 
 
@@ -81,7 +81,7 @@ def test_what_the_page_did_not_keep_itself_is_no_talk(said, desk, url):
     address = reverse("research-draft-try", args=[draft.pk, 0])
     page = desk.post(address, {"text": "Hello", "said": said, "language": "en"})
     assert page.status_code == 200
-    assert len(page.context["said"]) == 1
+    assert len(page.context["turns"]) == 1
 
 
 def test_arms_that_are_not_there_are_not_found(desk):

@@ -292,14 +292,14 @@ def test_without_a_public_address_the_message_says_so(event, box, hook, settings
 def test_waiting_facts_say_when_somebody_was_told_and_when_they_answered(event, box, hook):
     assert alarms.get_waiting_facts(event) == alarms.WaitingFacts((), None, overdue=False)
     alarms.raise_alarm(event)
-    assert alarms.get_waiting_facts(event).told == ()
+    assert alarms.get_waiting_facts(event).contacts == ()
     sending.send_due()
     facts = alarms.get_waiting_facts(event)
-    assert [told.who for told in facts.told] == ["the person on call"]
+    assert [contact.who for contact in facts.contacts] == ["the person on call"]
     assert (facts.acknowledged_at, facts.overdue) == (None, False)
     later()
     facts = alarms.get_waiting_facts(event)
-    assert ([told.who for told in facts.told], facts.overdue) == (
+    assert ([contact.who for contact in facts.contacts], facts.overdue) == (
         ["the person on call", "the next person on call"],
         True,
     )

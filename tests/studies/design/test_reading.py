@@ -80,7 +80,7 @@ def small() -> dict[str, Any]:
 def read(folder: Path, document: dict[str, Any] | str) -> StudySpec:
     file = folder / "study.toml"
     file.write_text(document if isinstance(document, str) else tomlkit.dumps(document), encoding="utf-8")
-    return read_study(file, instruments=KNOWN, prompt_folder=PROMPTS, taken_keys=["sign-in"])
+    return read_study(file, instruments=KNOWN, prompt_folder=PROMPTS, reserved_keys=["sign-in"])
 
 
 def faults_of(folder: Path, document: dict[str, Any] | str) -> list[str]:

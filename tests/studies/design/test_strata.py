@@ -7,7 +7,7 @@ import pytest
 
 from studies.design.serialisation import spec_from_json, spec_to_json
 from studies.design.spec import OrderSpec
-from studies.design.strata import Source, asked_before_chats
+from studies.design.strata import Source, instruments_before_chats
 from studies.design.writing import dump_study
 from tests.studies.design.test_reading import faults_of, read, small
 
@@ -34,7 +34,7 @@ def test_strata_are_read_and_written(tmp_path: Path) -> None:
     assert spec_from_json(spec_to_json(spec)).order == spec.order
     assert Source(*spec.order.severity_source()) == ("ipip_bfm_50", "ES", False)
     assert Source(*OrderSpec().severity_source()) == ("screening", "issue_bearable", True)
-    assert asked_before_chats(spec, "participant") == ["screening", "ipip_bfm_50"]
+    assert instruments_before_chats(spec, "participant") == ["screening", "ipip_bfm_50"]
 
 
 @pytest.mark.parametrize(

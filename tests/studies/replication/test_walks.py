@@ -28,7 +28,7 @@ WORDS = {
 def spec_of(paper: str) -> StudySpec:
     path = settings.FIXTURES / "studies" / f"replicate_{paper}.toml"
     known = [*instrument_ids(), *template_ids()]
-    return read_study(path, instruments=known, prompt_folder=settings.FIXTURES / "prompts", taken_keys=())
+    return read_study(path, instruments=known, prompt_folder=settings.FIXTURES / "prompts", reserved_keys=())
 
 
 def with_a_model(spec: StudySpec) -> StudySpec:

@@ -456,7 +456,7 @@ def test_list_counts_what_was_given_out_and_the_arms_that_were_met(desk, study):
 
     def given(**query):
         rows = desk.get(f"{HERE}cards/", query).context["rows"]
-        return {row.card.key: (row.given, row.arms) for row in rows if row.given}
+        return {row.card.key: (row.uses, row.arms) for row in rows if row.uses}
 
     assert given(test="no") == {run.card: (1, [run.arm])}
     assert sum(count for count, _arms in given().values()) == 2

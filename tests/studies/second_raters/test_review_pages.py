@@ -268,10 +268,10 @@ def test_after_a_vignette_the_reviewer_sees_how_far_they_were(study):
     rate(reviewer)
     shown = page_of(reviewer)
 
-    exact = sum(known.score == 4 for known in one.known.values())
+    exact = sum(known.score == 4 for known in one.scores.values())
     assert f"{exact} of 10 scores are the same" in shown
     assert "You: 4 · known: 1" in shown
-    assert one.known["redundancy"].why["en"] in shown
+    assert one.scores["redundancy"].why["en"] in shown
     review = Review.objects.get()
     assert (review.vignette, review.scores, review.done_at) == (one.key, dict.fromkeys(SCORES, 4.0), None)
     assert not Response.objects.filter(run__isnull=False).exists()

@@ -78,7 +78,7 @@ def rated(review, score, reason="", **scores):
 def rates_vignette(reviewer, off=0):
     """All its items known but for `off` of them, which are a point off."""
     review = next_review_for(reviewer)
-    known = vignettes()[0].known
+    known = vignettes()[0].scores
     far = {item: one.score + (1 if one.score < 5 else -1) for item, one in known.items()}
     scores = {item: far[item] if place < off else one.score for place, (item, one) in enumerate(known.items())}
     reviews.store_vignette_scores(review, [AnswerValue(item, value=float(score)) for item, score in scores.items()])
@@ -462,7 +462,7 @@ def test_calibration_file_has_each_score_beside_the_known_one(study):
     rows = rows_of(study, "calibration")
 
     one = vignettes()[0]
-    assert {row["item"]: row["known"] for row in rows} == {item: known.score for item, known in one.known.items()}
+    assert {row["item"]: row["known"] for row in rows} == {item: known.score for item, known in one.scores.items()}
     assert [abs(row["score"] - row["known"]) for row in rows].count(1) == 1
     assert {(row["reviewer"], row["vignette"]) for row in rows} == {(reviewer.code, one.key)}
 

@@ -390,10 +390,10 @@ def test_vignettes_are_for_the_scale_that_is_known_of_them(study):
 def test_a_vignette_has_a_known_score_for_each_item_of_its_scale(one):
     items = {item.key: item for item in load(one.instrument).items}
 
-    assert one.known.keys() == items.keys()
-    assert all(items[key].minimum <= known.score <= items[key].maximum for key, known in one.known.items())
+    assert one.scores.keys() == items.keys()
+    assert all(items[key].minimum <= known.score <= items[key].maximum for key, known in one.scores.items())
     assert all(text[language] for turn in one.turns for text in turn for language in ("en", "zh"))
-    assert all(known.why[language] for known in one.known.values() for language in ("en", "zh"))
+    assert all(known.why[language] for known in one.scores.values() for language in ("en", "zh"))
 
 
 def test_an_earlier_conversation_comes_again_as_the_second_replicate(study):

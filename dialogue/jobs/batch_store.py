@@ -119,7 +119,7 @@ def fill_batch(
     return Addition(
         items=len(items),
         lines=[line_of(one) for one in opened],
-        asked=opened[0].attempt.question.settings if opened else None,
+        settings=opened[0].attempt.question.settings if opened else None,
         put_back=keep_new_items(
             batch, {pk: [outcomes[one.key()] for one in questions] for pk, questions in questions_by_item.items()}
         ),

@@ -115,6 +115,16 @@ def alarms_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "send_soon", sending.send_due)
 
 
+@pytest.fixture
+def figures_are_left_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two thirds of an analysis go into drawing its figures; tests marked `with_figures` have them."""
+    from studies.analysis.reporting import drawing
+
+    if not request.node.get_closest_marker("with_figures"):
+        monkeypatch.setattr(drawing, "_svg", lambda *_given: '<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+        monkeypatch.setattr(drawing, "_pdf", lambda *_given: b"%PDF-")
+
+
 @pytest.fixture(autouse=True)
 def no_reply_left_running() -> Iterator[None]:
     yield

@@ -115,7 +115,7 @@ def broken_by_every_field(
     """What breaks; of a short run each address meets every fourth value, and the next address others."""
     names = field_names()
     assert {"turn", "conversation", "step", "idempotency", "login", "page"} <= set(names)
-    step = choose(usual=4, full=1)
+    step = choose(usual=6, full=1)
     return [
         (method, path, value[:10])
         for place, path in enumerate(paths)
@@ -128,7 +128,7 @@ def broken_by_every_field(
 def broken_by_one_field(client: Client, path: str) -> list[tuple[object, ...]]:
     """The forms of a page, filled in well but for one field each time."""
     page = read_page(client.get(path).content.decode())
-    step = choose(usual=4, full=1)
+    step = choose(usual=6, full=1)
     return [
         (form.action or path, name, value[:10])
         for form in page.forms

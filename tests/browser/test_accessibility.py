@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.amounts import choose
 from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.screenshots import RESEARCH_PAGES
 from tests.browser.survey import Survey
@@ -42,17 +43,15 @@ DANGERS: dict[str, tuple[str, dict[str, object]]] = {
     "danger of level 4, not safe": ("stopped", {"source": "answer", "level": 4, "safe_answer": "no"}),
     "danger when it is over": ("withdrawn", {"source": "answer", "level": 4}),
 }
+# What is surveyed, and in which language: in short one of both.
+ROUNDS = [(what, language) for what in (*WALKS, "exits", "workbench") for language in ("en", "zh")]
+IN_SHORT = [("participant", "zh"), ("counsellor", "en"), ("exits", "zh"), ("workbench", "en")]
 AFTERCARE = '[{"kind": "aftercare", "key": "run1.aftercare", "run": 1}]'
 
 
 def reading(browser: Browser, language: str) -> BrowserContext:
     locale = {"en": "en-GB", "zh": "zh-CN"}[language]
     return browser.new_context(locale=locale, reduced_motion="reduce", bypass_csp=True)
-
-
-@pytest.fixture(scope="module", params=["en", "zh"])
-def language(request: pytest.FixtureRequest) -> str:
-    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +64,15 @@ def ended(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     return "ended"
 
 
-@pytest.fixture(scope="module", params=[*WALKS, "exits", "workbench"])
-def survey(request: pytest.FixtureRequest, browser: Browser, server: Server, ended: str, language: str) -> Survey:
+@pytest.fixture(scope="module", params=choose(usual=IN_SHORT, full=ROUNDS), ids="-".join)
+def survey(request: pytest.FixtureRequest, browser: Browser, server: Server, ended: str) -> Survey:
+    what, language = request.param
     survey = Survey(language)
     context = reading(browser, language)
     page = context.new_page()
-    if request.param in WALKS:
-        survey_walk(page, server, survey, request.param)
-    elif request.param == "exits":
+    if what in WALKS:
+        survey_walk(page, server, survey, what)
+    elif what == "exits":
         survey_exits(page, server, survey)
         survey_closed(page, f"{server.base_url}/open/{ended}/", survey)
     else:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.amounts import choose
 from tests.browser.visitor import Visitor
 from tests.server import Server
 
@@ -19,10 +20,11 @@ def page_of(browser: Browser, screen: str, language: str) -> Page:
     return context.new_page()
 
 
-@pytest.mark.parametrize(
-    ("study", "screen", "language"),
-    [("demo", "phone", "zh"), ("brief", "phone", "en"), ("brief", "desktop", "en"), ("brief", "desktop", "zh")],
-)
+# In short the whole demonstration on a phone, and a brief study on a desktop.
+WALKS = [("demo", "phone", "zh"), ("brief", "desktop", "en"), ("brief", "phone", "en"), ("brief", "desktop", "zh")]
+
+
+@pytest.mark.parametrize(("study", "screen", "language"), WALKS[: choose(usual=2, full=4)])
 def test_person_walks_a_study_to_the_completion_code(
     browser: Browser, server: Server, study: str, screen: str, language: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.amounts import choose
 from tests.browser.conftest import figures
 from tests.browser.test_walk import PHONE
 from tests.browser.visitor import HurriedVisitor, come_in
@@ -72,7 +73,7 @@ def load_cold(context: BrowserContext, url: str) -> Load:
     return load
 
 
-@pytest.fixture(scope="module", params=["en", "zh"])
+@pytest.fixture(scope="module", params=choose(usual=["zh"], full=["en", "zh"]))
 def language(request: pytest.FixtureRequest) -> str:
     return request.param
 

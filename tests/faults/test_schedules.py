@@ -11,7 +11,7 @@ from tests.faults.run import Round, run_all
 from tests.faults.schedule import backend_of, rounds_of
 from tests.llm_server import running
 
-SEEDS = range(1, choose(usual=21, full=61))
+SEEDS = range(1, choose(usual=16, full=61))
 NO_POSTGRES = "no PostgreSQL answered on its standard port: faults ran on SQLite alone"
 
 

@@ -18,5 +18,5 @@ SHARES = {  # per cent of all
 
 def get_amount(kind: str) -> int:
     """Return how many inputs of this kind are sent."""
-    count = int(os.environ.get(COUNT) or choose(usual=300, full=1000))
+    count = int(os.environ.get(COUNT) or choose(usual=200, full=1000))
     return max(count * SHARES[kind] // 100, 1)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from studies.analysis.reporting import drawing
 from tests.studies.analysis.builders import Ratings, six_people, write_export
 
 
@@ -20,8 +19,5 @@ def small_study() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(autouse=True)
-def figures_are_left_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two thirds of an analysis go into drawing its figures; tests marked `with_figures` have them."""
-    if not request.node.get_closest_marker("with_figures"):
-        monkeypatch.setattr(drawing, "_svg", lambda *_given: '<svg xmlns="http://www.w3.org/2000/svg"></svg>')
-        monkeypatch.setattr(drawing, "_pdf", lambda *_given: b"%PDF-")
+def no_figures(figures_are_left_out: None) -> None:
+    """All tests of the analysis."""

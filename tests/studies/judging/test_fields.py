@@ -26,7 +26,7 @@ from tests import factories
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("figures_are_left_out")]
 
 BOTH = [(strategy, field) for strategy, one in get_strategies().items() for field in one.fields]
 BIG_FIVE = ["Extraversion", "Agreeableness", "Conscientiousness", "Neuroticism", "Intellect"]

@@ -23,7 +23,7 @@ from tests.llm_server import running
 from tests.studies.simulation.test_simulate import mild, profiles
 
 # Transactions are real: the runner works in another thread, with a connection of its own.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("figures_are_left_out")]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from studies.management.commands import run_task
 from studies.models import Task
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("figures_are_left_out")]
 
 HINT = "Add --include-tests to include it."
 PLANS = [

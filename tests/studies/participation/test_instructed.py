@@ -36,7 +36,7 @@ from studies.workbench.rating_tables import Scores
 from tests import factories
 from tests.people import Person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("figures_are_left_out")]
 
 REAL = Filter()
 BY_NAME = {table.name: table for table in TABLES}

@@ -2,34 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent
 from dialogue.safety.categories import PageCategory, page_category
 from dialogue.safety.resources import Resource, lines_for
 from studies.care import answers
 from studies.care.alarms import WaitingFacts, get_waiting_facts
-from studies.care.desk import get_messages
-from studies.models import Participation, Question, SafetyAct
+from studies.care.letters import Letter, get_letters, get_zone
+from studies.models import Participation, SafetyAct
 from studies.models.participation import Status
 
 NO_ALARM = WaitingFacts((), None, overdue=False)
 SHOWN_FIRST = 2  # lines that stand as buttons at the head of the page
-
-
-@dataclass(frozen=True)
-class Letter:
-    """A letter that a member of the team wrote to the person. `question`: what they had asked; empty if nothing. `act`:
-    the key of a message that the person can mark as read; 0 for an answer to a question."""
-
-    text: str
-    at: datetime
-    zone: ZoneInfo  # of the study
-    question: str = ""
-    act: int = 0
-    is_read: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,22 +84,6 @@ def get_care_page(person: Participation) -> CarePage:
         where=get_where(event) if is_unsafe else "",
         **common,
     )
-
-
-ANSWERED = CompiledQuery(Question, lambda: Question.objects.filter(participation=0, answered_at__isnull=False))
-
-
-def get_letters(person: Participation) -> list[Letter]:
-    """Return what members of the team wrote to a person, also in answer to a question, newest first."""
-    zone = get_zone(person)
-    letters = [Letter(one.text, one.at, zone, act=one.act, is_read=one.is_read) for one in get_messages(person)]
-    for question in ANSWERED.rows(person.pk):
-        letters.append(Letter(question.answer, question.answered_at, zone, question=question.text))
-    return sorted(letters, key=lambda letter: letter.at, reverse=True)
-
-
-def get_zone(person: Participation) -> ZoneInfo:
-    return ZoneInfo(person.design().safety.time_zone)
 
 
 def get_where(event: RiskEvent) -> str:

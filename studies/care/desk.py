@@ -232,9 +232,7 @@ def is_reading(act: SafetyAct) -> bool:
 
 
 @transaction.atomic
-def mark_read(person: Participation, number: str) -> None:
+def mark_read(person: Participation, act: int) -> None:
     """Store that the person has read a message and those before it about the same event; once."""
-    unread = {str(message.act) for message in get_messages(person) if not message.is_read}
-    if number in unread:
-        event = RiskEvent.objects.get(acts=int(number))
-        record_act(event, Kind.ANSWERED, by_name=PERSON, text=READ)
+    if act in {message.act for message in get_messages(person) if not message.is_read}:
+        record_act(RiskEvent.objects.get(acts=act), Kind.ANSWERED, by_name=PERSON, text=READ)

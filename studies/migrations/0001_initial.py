@@ -990,6 +990,7 @@ class Migration(migrations.Migration):
                     ('answer', models.TextField(blank=True)),
                     ('answered_at', models.DateTimeField(blank=True, null=True)),
                     ('answered_by_name', models.CharField(blank=True, help_text='Kept when the account is deleted.', max_length=150)),
+                    ('read_at', models.DateTimeField(blank=True, help_text='When the person said that they had read it.', null=True)),
                     ('answered_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
                     ('participation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='studies.participation')),
                 ],

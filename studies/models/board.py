@@ -54,6 +54,7 @@ class Question(models.Model):
     answered_at = models.DateTimeField(null=True, blank=True)
     answered_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     answered_by_name = models.CharField(max_length=150, blank=True, help_text="Kept when the account is deleted.")
+    read_at = models.DateTimeField(null=True, blank=True, help_text="When the person said that they had read it.")
 
     class Meta:
         ordering = ["asked_at", "pk"]

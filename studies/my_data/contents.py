@@ -97,6 +97,7 @@ NAMES: Mapping[str, str | Promise] = {
     "played": gettext_lazy("Behaviours that you ticked as played"),
     "prolific_id": gettext_lazy("Prolific ID"),
     "question": gettext_lazy("Question"),
+    "read_at": gettext_lazy("You read it"),
     "reason": gettext_lazy("Reason"),
     "saved_at": gettext_lazy("Saved on"),
     "scores_of_the_example": gettext_lazy("Your scores of the example"),

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dialogue.models import RiskEvent
 from studies.care import answers
 from studies.care.care_page import get_care_page
-from studies.care.desk import mark_read
+from studies.care.letters import mark_read
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import enrolment

@@ -17,7 +17,8 @@ from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
-from studies.care.care_page import get_care_page, get_letters
+from studies.care.care_page import get_care_page
+from studies.care.letters import get_letters
 from studies.care.lines_at_hand import get_lines_at_hand
 from studies.data import erasure
 from studies.design.spec import StudySpec

@@ -41,7 +41,7 @@ POSTS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/study/check/", {"answer": "yes"}),
     ("/study/where/", {"where": "here"}),
     ("/study/whose/", {"answer": "role"}),
-    ("/study/letter/", {"letter": "1"}),
+    ("/study/letter/", {"letter": "message 1"}),
     ("/study/ask/", {"text": ""}),
     ("/leave/", {}),
 )

@@ -66,6 +66,39 @@ def test_a_question_is_on_the_board_and_its_answer_on_the_persons_pages(person, 
     assert "researcher" not in shown
 
 
+def test_an_answer_stands_open_until_the_person_has_read_it(person, desk):
+    ask(person)
+    [asked] = Question.objects.all()
+    page = reverse("research-question", args=["demo", asked.pk])
+    desk.post(page, {"answer": "At the end."})
+    assert '<details class="card letter" open>' in person.browser.get("/leave/").content.decode()
+    assert "has not said yet that they have read it" in desk.get(page).content.decode()
+
+    person.browser.post("/study/letter/", {"letter": f"answer {asked.pk}"})
+    asked.refresh_from_db()
+    first = asked.read_at
+    person.browser.post("/study/letter/", {"letter": f"answer {asked.pk}"})
+
+    asked.refresh_from_db()
+    assert asked.read_at == first is not None
+    shown = person.browser.get("/leave/").content.decode()
+    assert ('<details class="card letter" >' in shown, "At the end." in shown) == (True, True)
+    assert "that they have read it." in desk.get(page).content.decode()
+    assert "has not said yet" not in desk.get(page).content.decode()
+
+
+def test_answer_to_someone_else_cannot_be_marked_as_read(study, person, desk):
+    _other, token = invite(study)
+    browser = Client()
+    browser.post(reverse("join", args=[token]), {"act": "start"})
+    ask(person)
+    [asked] = Question.objects.all()
+    desk.post(reverse("research-question", args=["demo", asked.pk]), {"answer": "At the end."})
+    assert browser.post("/study/letter/", {"letter": f"answer {asked.pk}"}).status_code == 302
+    asked.refresh_from_db()
+    assert asked.read_at is None
+
+
 def test_a_question_is_answered_once(person, desk, django_user_model):
     ask(person)
     [asked] = Question.objects.all()

@@ -159,7 +159,7 @@ def test_letter_stands_open_until_the_person_has_read_it(desk):
     assert "has not said yet that they have read it" in desk.get(place).content.decode()
 
     for _twice in range(2):
-        sent = person.client.post("/study/letter/", {"letter": letter.pk, "next": "/leave/"})
+        sent = person.client.post("/study/letter/", {"letter": f"message {letter.pk}", "next": "/leave/"})
         assert sent["Location"] == "/leave/"
 
     assert acts() == [("answered", "read")]
@@ -175,8 +175,8 @@ def test_letter_of_someone_else_cannot_be_marked_as_read():
     person, other = someone(), someone()
     person.say(GRAVE)
     letter = record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="I will call you at six.")
-    other.client.post("/study/letter/", {"letter": letter.pk})
-    other.client.post("/study/letter/", {"letter": "nonsense"})
+    for key in (f"message {letter.pk}", f"answer {letter.pk}", "message", "nonsense"):
+        assert other.client.post("/study/letter/", {"letter": key}).status_code == 302
     assert SafetyAct.objects.filter(kind="answered").count() == 0
 
 

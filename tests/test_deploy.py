@@ -57,7 +57,9 @@ def test_what_is_missing_is_said_where_nothing_may_be_installed(tmp_path: Path) 
 
 def test_backup_has_database_and_files_and_drops_old_ones(tmp_path: Path) -> None:
     program(
-        tmp_path, "pg_dump", 'for word in "$@"; do case $word in --file=*) echo dump > "${word#--file=}";; esac; done'
+        tmp_path,
+        "pg_dump",
+        'for word in "$@"; do case $word in --file=*) echo "$PGPASSWORD $*" > "${word#--file=}";; esac; done',
     )
     var, backups = tmp_path / "var", tmp_path / "backups"
     for folder in (var / "exports", var / "static", backups):
@@ -67,9 +69,17 @@ def test_backup_has_database_and_files_and_drops_old_ones(tmp_path: Path) -> Non
     for path, days in ((old, 20), (recent, 2)):
         path.write_text("x")
         os.utime(path, (time.time() - days * 86400,) * 2)
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "VAR_DIR": str(var), "DATABASE_URL": "postgresql://x"}
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "VAR_DIR": str(var),
+        "DATABASE_URL": "postgresql://ada:p%40ss@x/y?sslmode=require",
+    }
     subprocess.run(["/bin/sh", str(ROOT / "deploy" / "backup.sh"), str(backups)], env=environment, check=True)
     assert (old.exists(), recent.exists()) == (False, True)
+    [dump] = set(backups.glob("*.dump")) - {recent}
+    said = dump.read_text()
+    assert said.startswith("p@ss --format=custom")
+    assert said.endswith(" postgresql://ada@x/y?sslmode=require\n")
     [files] = backups.glob("*.var.tar.gz")
     with tarfile.open(files) as archive:
         assert "./exports/a.csv" in archive.getnames()

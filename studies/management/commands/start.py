@@ -62,11 +62,14 @@ class Command(BaseCommand):
             sys.exit(BAD_INPUT)
 
     def tell(self, password: str) -> None:
-        base = f"http://{settings.HOST}:{settings.PORT}"
+        """Print where the server is, and how to sign in. What a server on the net prints is kept in a log, which is no
+        place for a password."""
+        base = settings.BASE_URL or f"http://{settings.HOST}:{settings.PORT}"
+        shown = password if settings.LOOPBACK_ONLY else f"in {password_file()}"
         self.stdout.write(f"participant: {base}/open/demo/?track=participant")
         self.stdout.write(f"counsellor: {base}/open/demo/?track=counsellor")
         self.stdout.write(f"researcher: {base}/research/")
-        self.stdout.write(f"sign in as: {RESEARCHER}   password: {password}")
+        self.stdout.write(f"sign in as: {RESEARCHER}   password: {shown}")
         self.stdout.flush()
 
 
@@ -101,9 +104,13 @@ def load_demo_once() -> None:
         call_command("load_study", str(settings.FIXTURES / "studies" / "demo.toml"), verbosity=0)
 
 
+def password_file() -> Path:
+    return Path(settings.VAR) / "researcher_password"
+
+
 def researcher_password() -> str:
     """Return the account's password, created once and stored in a file that only this user can read."""
-    path = settings.VAR / "researcher_password"
+    path = password_file()
     users = get_user_model().objects
     if users.filter(username=RESEARCHER).exists():
         return path.read_text() if path.exists() else "(as it was set; change it with manage.py changepassword)"

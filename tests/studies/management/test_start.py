@@ -113,3 +113,13 @@ def test_taken_port_is_refused_before_anything_is_made(tmp_path: Path) -> None:
         f"emostudy: PORT: {port} is already in use on 127.0.0.1. Choose another port, for example PORT={port + 1}.\n"
     )
     assert not (tmp_path / "var" / "researcher_password").exists()
+
+
+def test_server_on_the_net_prints_its_own_address_and_no_password(tmp_path: Path) -> None:
+    own = {"SECRET_KEY": "a key that is long enough for a server on the net, and no one else's at all"}
+    with serving(tmp_path, BASE_URL="https://study.example.org", ALLOWED_HOSTS="127.0.0.1", **own) as server:
+        printed = server.log.read_text().splitlines()
+    password = tmp_path / "var" / "researcher_password"
+    assert "researcher: https://study.example.org/research/" in printed
+    assert f"sign in as: researcher   password: in {password}" in printed
+    assert password.read_text() not in "\n".join(printed)

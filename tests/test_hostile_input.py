@@ -5,6 +5,7 @@ pages themselves, so that a new one is tried without a line here.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.django_db
 NUL, DIGITS, TOO_LARGE, FORMATS = "a\0b", "9" * 5000, "9" * 20, "%s {% x %} %(a)d {0} {a}"
 NUMBERS = (DIGITS, TOO_LARGE)
 HOSTILE = (NUL, DIGITS, TOO_LARGE, FORMATS)
-READ_BY_CODE = re.compile(r"""(?:GET|POST|data|given|posted)(?:\.get|\.getlist)?[(\[]"(\w+)["]""")
+READ_BY_CODE = re.compile(r"""(?:GET|POST|data|filters|query|answers)(?:\.get|\.getlist)?[(\[]"(\w+)["]""")
 OF_ALLAUTH = ("login", "password")
 IN_TEMPLATE = re.compile(r'name="(\w+)"')
 CONVERTER = re.compile(r"<(?:(\w+):)?(\w+)>")
@@ -99,14 +100,13 @@ def hostile_addresses() -> Iterator[str]:
 
 
 def ask(client: Client, method: str, path: str, data: dict[str, str]) -> int:
-    """The status; whatever the request changed is undone."""
+    """The status, after the whole answer; whatever the request changed is undone."""
     with transaction.atomic():
-        if method == "GET":
-            status = client.get(path, data).status_code
-        else:
-            status = client.post(path, data).status_code
+        response = client.get(path, data) if method == "GET" else client.post(path, data)
+        if response.streaming:
+            deque(response.streaming_content, maxlen=0)
         transaction.set_rollback(True)
-    return status
+    return response.status_code
 
 
 def broken_by_every_field(

@@ -73,6 +73,10 @@ class Archive(ExportView):
         study = self.get_study()
         time_out_absent(study)
         folder = TemporaryDirectory(prefix="export-", dir=settings.VAR)
-        write_export(study, Path(folder.name), only=self.get_filter(request))
+        try:
+            write_export(study, Path(folder.name), only=self.get_filter(request))
+        except BaseException:
+            folder.cleanup()
+            raise
         name = f"{study.key}-export.zip"
         return stream(request, zip_pieces(folder), name=name, content_type="application/zip", at_end=folder.cleanup)

@@ -211,7 +211,7 @@ ROUTES: Mapping[str, Need] = {
     "research-new-study": Kind.FOUNDER,
     "research-tokens": Kind.ACCOUNT,
     "research-token-revoke": Kind.ACCOUNT,
-    # Drafts: those of the draft's study; its owner as long as it has none
+    # Drafts: those of the draft's study; as long as it has none, its owner, if they may set up studies
     "research-draft": Act.EDIT_DESIGN,
     "research-draft-load": Act.EDIT_DESIGN,
     "research-draft-undo": Act.EDIT_DESIGN,

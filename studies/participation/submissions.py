@@ -20,7 +20,10 @@ from studies.models import Draft, Participation, Submission
 FIELD = "idempotency"
 LONGEST = 64
 NOT_DRAFTED = (FIELD, "csrfmiddlewaretoken", "step", "checkpoint", "part", "next")
+LONGEST_STEP = 100  # characters of the step in a draft's place; those of our own have fewer
 DRAFT_LIMIT = 50_000  # characters of one page's answers; the longest questionnaire has a tenth of it
+REFUSED_LIMIT = 4 * DRAFT_LIMIT  # of a form that was sent, such as one with a text that is too long
+MOST_DRAFTS = 100  # of one person; whoever sends more made them up
 SUMMARY = "#error-summary"  # where a page shows the faults
 
 View = Callable[..., HttpResponse]
@@ -98,7 +101,7 @@ def redirect_to_faults(request: HttpRequest, person: Participation, refusal: Nee
 def place_in(request: HttpRequest) -> str:
     """Return the key of a form's page: the step, and its checkpoint or part if it has several pages."""
     part = request.POST.get("checkpoint") or request.POST.get("part", "")
-    return place_of(request.POST.get("step") or request.path, part[:8])
+    return place_of((request.POST.get("step") or request.path)[:LONGEST_STEP], part[:8])
 
 
 def place_of(step: str, part: str) -> str:
@@ -116,13 +119,18 @@ def keep_draft(
     """
     # Names with a dot are seconds and answers to other pages; items have none.
     answers = {name: value for name, value in posted.items() if value and name not in NOT_DRAFTED and "." not in name}
-    if faults is None and sum(map(len, answers.values())) > DRAFT_LIMIT:
+    size = sum(len(name) + len(value) for name, value in answers.items())
+    if faults is None and size > DRAFT_LIMIT:
         return
+    if size > REFUSED_LIMIT:
+        answers = {}
     # The lock prevents a draft of a person whose participation ends at the same moment.
     if Participation.objects.select_for_update().get(pk=person.pk).is_over():
         return
     values = {"answers": answers} if faults is None else {"answers": answers, "faults": faults}
     Draft.objects.update_or_create(participation=person, step=place, defaults=values)
+    for oldest in person.drafts.order_by("-saved_at", "-pk")[MOST_DRAFTS:]:
+        oldest.delete()
 
 
 def draft_of(person: Participation, place: str) -> Draft:

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from studies.models import Draft, Participation, Submission
+from studies.participation.enrolment import is_forgotten
 
 FIELD = "idempotency"
 LONGEST = 64
@@ -73,8 +74,10 @@ def accept_once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[Vi
             key = request.POST.get(FIELD, "")[:LONGEST]
             if not key:
                 return view(request, person, *args)
+            was_there = not is_forgotten(person)
             with transaction.atomic():
-                if not Submission.objects.get_or_create(participation=person, key=key)[1]:
+                submission, is_new = Submission.objects.get_or_create(participation=person, key=key)
+                if not is_new:
                     return repeated(request)
                 try:
                     response = view(request, person, *args)
@@ -82,13 +85,24 @@ def accept_once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[Vi
                     if not refusal.counts:
                         raise
                     return redirect_to_faults(request, person, refusal)
-                if response.status_code >= 400:
+                is_too_late = was_there and was_forgotten_meanwhile(submission)
+                if is_too_late or response.status_code >= 400:
                     transaction.set_rollback(True)
-            return response
+            return repeated(request) if is_too_late else response
 
         return wrapper
 
     return decorate
+
+
+def was_forgotten_meanwhile(submission: Submission) -> bool:
+    """Return whether another request has erased the person's data since this one read their row.
+
+    The row is locked: an erasure that comes later waits, and finds what the form has stored. One that the form itself
+    asked for has deleted the form's key with all else.
+    """
+    person = Participation.objects.select_for_update(of=("self",)).get(pk=submission.participation_id)
+    return is_forgotten(person) and Submission.objects.filter(pk=submission.pk).exists()
 
 
 def redirect_to_faults(request: HttpRequest, person: Participation, refusal: NeedsCorrection) -> HttpResponse:

@@ -10,7 +10,8 @@ from django.test import Client
 
 from dialogue import chat, chat_frames
 from dialogue.models import Turn
-from studies.models import Answer, Draft, Response, Study, Submission
+from studies.data import erasure
+from studies.models import Answer, Draft, Participation, Rater, Response, Study, Submission
 from studies.models.participation import Status
 from studies.participation import enrolment, progress, submissions
 from studies.participation.submissions import keep_draft
@@ -333,3 +334,19 @@ def test_forms_of_invented_pages_do_not_fill_the_database(monkeypatch):
         person.client.post("/study/draft/", {"step": person.step.key, "checkpoint": str(number), "care": "4"})
     kept = person.row.drafts.values_list("step", "answers").order_by("pk")
     assert list(kept) == [(f"2{'y' * 99}", {}), (f"{person.step.key}.2", {"care": "4"})]
+
+
+@pytest.mark.parametrize("page", ["/study/", "/study/ask/"])
+def test_form_that_waited_for_an_erasure_stores_nothing(page, monkeypatch):
+    person = at("rating", run=1)
+    key, step = key_on(person.page()), person.step.key
+
+    def erase_first(_session, read_before):
+        erasure.erase(Participation.objects.get(pk=read_before.pk))
+        return True
+
+    monkeypatch.setattr(enrolment, "came_by_their_link", erase_first)
+    sent = {**middle("emoharbor_10"), "text": "Where are my words?", "step": step, "idempotency": f"{key}x"}
+    assert person.client.post(page, sent).status_code == 302
+    assert (Answer.objects.count(), Rater.objects.filter(participation=person.row).count()) == (0, 0)
+    assert (person.row.questions.count(), person.row.drafts.count()) == (0, 0)

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Mapping
 
-# emostudy's own secrets never.
+# emostudy's own secrets never, nor those that its libraries read: the database's password, the first account's.
 OWN_VARIABLES = (
     *("SECRET_KEY", "CONTACT_KEY", "DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL", "METRICS_TOKEN"),
+    *("PGPASSWORD", "DJANGO_SUPERUSER_PASSWORD"),
 )
 LIST = "MODEL_KEYS"  # where it is set, no others than these, separated by commas
 

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-UNSEEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")  # shown on no screen
+UNSEEN = ("C", "M")  # categories of characters that no screen shows, or only upon another: controls, formats, marks
 LETTER = r"[^\W\d_]"
 SLASH = r"[/\\／＼∕⁄⧸]+"
 OPEN, CLOSE = "<＜﹤", ">＞﹥"
@@ -58,9 +58,15 @@ def _quote(text: str, replace: Callable[[str], str]) -> str:
     """Return the text with the signs replaced. If one is still hidden by unseen characters or by letters and signs of
     another width, return the plain text with it replaced."""
     quoted = replace(text)
-    plain = unicodedata.normalize("NFKC", UNSEEN.sub("", quoted))
+    plain = unicodedata.normalize("NFKC", _without_unseen(quoted))
     again = replace(plain)
     return quoted if again == plain else again
+
+
+def _without_unseen(text: str) -> str:
+    if text.isprintable() and text.isascii():
+        return text
+    return "".join(each for each in text if each.isspace() or not unicodedata.category(each).startswith(UNSEEN))
 
 
 def _replace_tags(text: str) -> str:

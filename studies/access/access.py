@@ -84,11 +84,12 @@ def studies_of(user: Viewer, act: Act = Act.VIEW_COLLEAGUES) -> QuerySet[Study]:
 
 
 def drafts_of(user: Viewer) -> QuerySet[StudyDraft]:
-    """Return the drafts that this account may change: those of its studies, and its own that have no study yet."""
+    """Return the drafts that this account may change: those of its studies; and its own that have no study yet, as long
+    as it may set one up, because loading a draft does so, and trying its models costs money."""
     if is_installation_admin(user):
         return StudyDraft.objects.all()
-    own = StudyDraft.objects.filter(study=None, owner_id=user.pk)
-    return own | StudyDraft.objects.filter(study__in=studies_of(user, Act.EDIT_DESIGN))
+    drafts = StudyDraft.objects.filter(study__in=studies_of(user, Act.EDIT_DESIGN))
+    return drafts | StudyDraft.objects.filter(study=None, owner_id=user.pk) if may_found_studies(user) else drafts
 
 
 def may_found_studies(user: Viewer) -> bool:

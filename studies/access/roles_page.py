@@ -15,6 +15,7 @@ from studies.access.log_lines import (
     RouteLine,
 )
 from studies.access.table import (
+    ASKING_PAGES,
     ASKING_ROUTES,
     BLIND_ROLES,
     KINDS,
@@ -128,7 +129,8 @@ def routes_part() -> Iterator[str]:
         logged = describe_logged(ROUTE_LINES.get(name))
         yield f"| `{addresses[name]}` | {in_words(need)}{also} | {logged} |\n"
     for space, kind in NAMESPACES.items():
-        yield f"| all of `/{space}/` | {in_words(kind)} | {describe_logged(NAMESPACE_LINES[space])} |\n"
+        also = ", and asks again on pages of accounts" if any(one.startswith(space) for one in ASKING_PAGES) else ""
+        yield f"| all of `/{space}/` | {in_words(kind)}{also} | {describe_logged(NAMESPACE_LINES[space])} |\n"
 
 
 def describe_logged(line: RouteLine | None) -> str:

@@ -211,7 +211,7 @@ ROUTES: Mapping[str, Need] = {
     "research-new-study": Kind.FOUNDER,
     "research-tokens": Kind.ACCOUNT,
     "research-token-revoke": Kind.ACCOUNT,
-    # Drafts: those of the draft's study; its owner as long as it has none
+    # Drafts: those of the draft's study; as long as it has none, its owner, if they may set up studies
     "research-draft": Act.EDIT_DESIGN,
     "research-draft-load": Act.EDIT_DESIGN,
     "research-draft-undo": Act.EDIT_DESIGN,
@@ -421,6 +421,9 @@ ASKING_ROUTES = frozenset(
     }
 )
 
+# So do the pages of the admin site on which passwords, rights and second factors of accounts change. How they begin:
+ASKING_PAGES = ("admin:auth_", "admin:mfa_")
+
 # Whole sites, by the namespace of their routes, but for what stands above.
 NAMESPACES: Mapping[str, Kind] = {"admin": Kind.INSTALLATION}
 
@@ -459,7 +462,7 @@ def find_need(route: str, method: str, arguments: Mapping[str, object]) -> Kind 
 def asks_again(route: str, need: Kind | tuple[Act, ...] | None) -> bool:
     """Return whether a request with this need also needs the password, a code or a passkey given lately."""
     acts = need if isinstance(need, tuple) else ()
-    return route in ASKING_ROUTES or any(RIGHTS[act].asks_again for act in acts)
+    return route in ASKING_ROUTES or route.startswith(ASKING_PAGES) or any(RIGHTS[act].asks_again for act in acts)
 
 
 def line_for(route: str) -> str:

@@ -1,8 +1,10 @@
-"""The socket of the board: says that something has changed. The page then fetches its parts anew."""
+"""The socket of the board: says that something has changed, never what: of safety, not all who see the board may know.
+The page then fetches its parts anew."""
 
 from typing import Any
 
 from django.db.models import Max
+from django.utils.crypto import salted_hmac
 
 from dialogue.models import Turn
 from studies.care import desk
@@ -14,10 +16,13 @@ LATEST = 200  # turns of all studies whose states are watched: those before them
 
 
 class BoardConsumer(DeskConsumer):
-    """The websocket of the board's page. It sends `{"type": "board", …}` at first, and at each change."""
+    """The websocket of the board's page. It sends `{"type": "board", "state"}` at first, and at each change."""
 
     def read_state(self, study: Study) -> dict[str, Any]:
-        return {"type": "board", **get_state(study)}
+        return {
+            "type": "board",
+            "state": salted_hmac("studies.board", repr(get_state(study)), algorithm="sha256").hexdigest(),
+        }
 
 
 def get_state(study: Study) -> dict[str, Any]:

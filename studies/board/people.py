@@ -154,8 +154,8 @@ def person_context(person: Participation, *, with_safety: bool) -> dict[str, obj
         "has_link": board_acts.may_have_link(person),
         **timeout_context(person),
         "outcome": labels.word(labels.OUTCOMES, person.outcome.get("kind", "")),
-        "reasons": reasons_of(person, "reasons"),
-        "flags": reasons_of(person, "flags"),
+        "reasons": reasons_of(person, "reasons", with_safety=with_safety),
+        "flags": reasons_of(person, "flags", with_safety=with_safety),
         "timeline": timeline(person),
         "consents": person.consents.order_by("signed_at"),
         "runs": list(runs_of(person)),
@@ -163,9 +163,13 @@ def person_context(person: Participation, *, with_safety: bool) -> dict[str, obj
     }
 
 
-def reasons_of(person: Participation, kind: str) -> list[tuple[str, str]]:
-    """Return the reasons or flags of the screening, each in words and as the screening file names it."""
-    return [(labels.word(labels.REASONS, key), key) for key in person.outcome.get(kind, ())]
+def reasons_of(person: Participation, kind: str, *, with_safety: bool) -> list[tuple[str, str]]:
+    """Return the reasons or flags of the screening, each in words and as the screening file names it; without safety
+    one sentence for all that would tell an answer about it."""
+    keys = person.outcome.get(kind, ())
+    hidden = set() if with_safety else {rule["reason"] for rule in grave_rules(load("screening").raw["rules"])}
+    shown = [(labels.word(labels.REASONS, key), key) for key in keys if key not in hidden]
+    return [*shown, (_("Safety answers: for the person on call only"), "")] if len(shown) < len(keys) else shown
 
 
 def timeout_context(person: Participation) -> dict[str, object]:
@@ -266,14 +270,18 @@ def safety_answers(person: Participation) -> list[tuple[str, str]]:
 
 def safety_questions(rules: list[dict]) -> list[str]:
     """Return the questions whose answer can end in care or in a review, with help shown."""
-    grave = [
-        rule["if"]["q"]
-        for rule in rules
-        if rule["outcome"] in ("exclude_with_care", "review_by_person") and "crisis_resources" in rule.get("show", ())
-    ]
+    grave = [rule["if"]["q"] for rule in grave_rules(rules)]
     return list(
         dict.fromkeys(key for question in grave for key in ([question] if isinstance(question, str) else question))
     )
+
+
+def grave_rules(rules: list[dict]) -> list[dict]:
+    return [
+        rule
+        for rule in rules
+        if rule["outcome"] in ("exclude_with_care", "review_by_person") and "crisis_resources" in rule.get("show", ())
+    ]
 
 
 def decision_page(

@@ -16,6 +16,7 @@ from studies.access.access import Viewer, is_installation_admin, studies_of
 from studies.connections.tokens import create_token, revoke_token
 from studies.models import ApiToken, Study
 from studies.workbench.access import researchers_only
+from studies.workbench.account_mails import API_TOKEN, tell_of_change
 
 USUAL_DAYS, MOST_DAYS = 90, 3650
 
@@ -57,6 +58,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return tokens_page(request, form, status=422)
     row, text = create_token(request.user, **form.cleaned_data)
+    tell_of_change(request.user, API_TOKEN)
     return tokens_page(request, TokenForm(request.user), {"new": row, "text": text})
 
 

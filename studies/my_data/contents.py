@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from studies.data.holdings import HOLDINGS, Group, Holding, Scope, scope_of
 from studies.instruments.definitions import Item
+from studies.instruments.instrument_file import ARMS
 from studies.instruments.loading import InstrumentError, load
 from studies.models import Participation
 from studies.participation.consent import form_of
@@ -196,7 +197,8 @@ def read(person: Participation, scope: Scope, holding: Holding) -> list[Record]:
     rows = records.values_list(*holding.shown.values())
     own = [dict(zip(holding.shown, row, strict=True)) for row in rows]
     if holding.name == "answers":
-        return [{**record, **wording(record)} for record in own]
+        arms = get_arm_titles(person)
+        return [{**record, **wording(record)} for record in (name_arm(record, arms) for record in own)]
     if holding.name == "payees":
         return [{"prolific_id": read_id(person)} for _record in own]
     if holding.name == "consents":
@@ -219,6 +221,19 @@ def name_boxes(person: Participation, record: Record) -> dict[str, bool]:
     if design.consent:
         texts = {key: text for key, _required, text in form_of(design, language=language, track=person.track).boxes}
     return {texts.get(key, key): ticked for key, ticked in record["boxes"].items()}
+
+
+def get_arm_titles(person: Participation) -> dict[str, str]:
+    """Return how the person's version of the study calls each arm to people, by its key."""
+    arms = person.protocol.full_spec().arms if person.protocol else ()
+    return {arm.key: arm.title.get(instrument_language()) or next(iter(arm.title.values())) for arm in arms}
+
+
+def name_arm(record: Record, arms: Mapping[str, str]) -> Record:
+    """Return an answer that names an arm with the arm's title, which is what the person chose, in place of its key."""
+    item = find_item(record["questionnaire"], record["item"])
+    is_arm = item is not None and item.options_from == ARMS
+    return {**record, "text": arms.get(record["text"], record["text"])} if is_arm else record
 
 
 def wording(record: Record) -> Record:

@@ -16,11 +16,15 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from studies.models import Draft, Participation, Submission
+from studies.participation.enrolment import is_forgotten
 
 FIELD = "idempotency"
 LONGEST = 64
 NOT_DRAFTED = (FIELD, "csrfmiddlewaretoken", "step", "checkpoint", "part", "next")
+LONGEST_STEP = 100  # characters of the step in a draft's place; those of our own have fewer
 DRAFT_LIMIT = 50_000  # characters of one page's answers; the longest questionnaire has a tenth of it
+REFUSED_LIMIT = 4 * DRAFT_LIMIT  # of a form that was sent, such as one with a text that is too long
+MOST_DRAFTS = 100  # of one person; whoever sends more made them up
 SUMMARY = "#error-summary"  # where a page shows the faults
 
 View = Callable[..., HttpResponse]
@@ -70,8 +74,10 @@ def accept_once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[Vi
             key = request.POST.get(FIELD, "")[:LONGEST]
             if not key:
                 return view(request, person, *args)
+            was_there = not is_forgotten(person)
             with transaction.atomic():
-                if not Submission.objects.get_or_create(participation=person, key=key)[1]:
+                submission, is_new = Submission.objects.get_or_create(participation=person, key=key)
+                if not is_new:
                     return repeated(request)
                 try:
                     response = view(request, person, *args)
@@ -79,13 +85,24 @@ def accept_once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[Vi
                     if not refusal.counts:
                         raise
                     return redirect_to_faults(request, person, refusal)
-                if response.status_code >= 400:
+                is_too_late = was_there and was_forgotten_meanwhile(submission)
+                if is_too_late or response.status_code >= 400:
                     transaction.set_rollback(True)
-            return response
+            return repeated(request) if is_too_late else response
 
         return wrapper
 
     return decorate
+
+
+def was_forgotten_meanwhile(submission: Submission) -> bool:
+    """Return whether another request has erased the person's data since this one read their row.
+
+    The row is locked: an erasure that comes later waits, and finds what the form has stored. One that the form itself
+    asked for has deleted the form's key with all else.
+    """
+    person = Participation.objects.select_for_update(of=("self",)).get(pk=submission.participation_id)
+    return is_forgotten(person) and Submission.objects.filter(pk=submission.pk).exists()
 
 
 def redirect_to_faults(request: HttpRequest, person: Participation, refusal: NeedsCorrection) -> HttpResponse:
@@ -98,7 +115,7 @@ def redirect_to_faults(request: HttpRequest, person: Participation, refusal: Nee
 def place_in(request: HttpRequest) -> str:
     """Return the key of a form's page: the step, and its checkpoint or part if it has several pages."""
     part = request.POST.get("checkpoint") or request.POST.get("part", "")
-    return place_of(request.POST.get("step") or request.path, part[:8])
+    return place_of((request.POST.get("step") or request.path)[:LONGEST_STEP], part[:8])
 
 
 def place_of(step: str, part: str) -> str:
@@ -116,13 +133,18 @@ def keep_draft(
     """
     # Names with a dot are seconds and answers to other pages; items have none.
     answers = {name: value for name, value in posted.items() if value and name not in NOT_DRAFTED and "." not in name}
-    if faults is None and sum(map(len, answers.values())) > DRAFT_LIMIT:
+    size = sum(len(name) + len(value) for name, value in answers.items())
+    if faults is None and size > DRAFT_LIMIT:
         return
+    if size > REFUSED_LIMIT:
+        answers = {}
     # The lock prevents a draft of a person whose participation ends at the same moment.
     if Participation.objects.select_for_update().get(pk=person.pk).is_over():
         return
     values = {"answers": answers} if faults is None else {"answers": answers, "faults": faults}
     Draft.objects.update_or_create(participation=person, step=place, defaults=values)
+    for oldest in person.drafts.order_by("-saved_at", "-pk")[MOST_DRAFTS:]:
+        oldest.delete()
 
 
 def draft_of(person: Participation, place: str) -> Draft:

@@ -32,7 +32,7 @@ from studies.payments.ledger import (
     pay,
     undo,
 )
-from studies.payments.payees import has_payee, remember_payees
+from studies.payments.payees import find_shared_ids, has_payee, remember_payees
 from studies.payments.sealing import ContactKeyError
 from studies.workbench.access import navigation, show, study_page, study_page_after_timeouts
 from studies.workbench.csv_cells import format_cell
@@ -99,11 +99,21 @@ def payments_page(request: HttpRequest, study: Study, form: CorrectionForm, *, s
         "last_booking": get_last_booking(accounts),
         "due": sum(account.balance > 0 for account in accounts),
         "with_ids": sum(account.balance > 0 and has_payee(account.person) for account in accounts),
+        "shared_ids": list_shared_ids(accounts),
         "form": form,
         "key_is_derived": settings.CONTACT_KEY_IS_DERIVED,
         "payees_form": PayeesForm(),
     }
     return show(request, study, "payments", context, status=status)
+
+
+def list_shared_ids(accounts: Iterable[Account]) -> list[str]:
+    """Return the codes that have one Prolific ID, each group as a text; none where the ids cannot be read."""
+    people = {account.person.pk: account.person for account in accounts if account.person}
+    try:
+        return [", ".join(codes) for codes in find_shared_ids(people.values())]
+    except ContactKeyError:
+        return []
 
 
 def status_of(account: Account) -> str:

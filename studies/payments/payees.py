@@ -1,7 +1,7 @@
 """Under which name Prolific pays a person. It is contact data: encrypted, and in no export but the file that pays."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from django.db import transaction
 
@@ -31,6 +31,16 @@ def has_payee(person: Participation) -> bool:
 def read_prolific_id(person: Participation) -> str:
     """Return the person's id at Prolific; empty if it is not known. Raises ContactKeyError."""
     return unseal(person.payee.sealed_id) if has_payee(person) else ""
+
+
+def find_shared_ids(people: Iterable[Participation]) -> list[list[str]]:
+    """Return the codes of people who have the same id, group by group: someone took part more than once. Raises
+    ContactKeyError."""
+    codes: dict[str, list[str]] = {}
+    for person in people:
+        if has_payee(person):
+            codes.setdefault(read_prolific_id(person), []).append(person.code)
+    return [sorted(group) for group in codes.values() if len(group) > 1]
 
 
 @transaction.atomic

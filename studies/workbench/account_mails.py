@@ -11,7 +11,8 @@ from django.utils.translation import gettext, gettext_lazy
 
 log = logging.getLogger(__name__)
 
-# By allauth's template of its own mail.
+API_TOKEN = "api_token_created"  # noqa: S105 - a kind of change
+# By allauth's template of its own mail; a token outlives a new password and asks for no second factor.
 CHANGES = {
     "account/email/password_changed": gettext_lazy("Your password was changed."),
     "account/email/password_reset": gettext_lazy("Your password was changed."),
@@ -21,6 +22,10 @@ CHANGES = {
     "mfa/email/webauthn_added": gettext_lazy("A passkey was added to your account."),
     "mfa/email/webauthn_removed": gettext_lazy("A passkey was removed from your account."),
     "mfa/email/recovery_codes_generated": gettext_lazy("New recovery codes were made for your account."),
+    API_TOKEN: gettext_lazy(
+        "A token for the API was created for your account. It works, also after you change your password, until you "
+        "revoke it on the page API tokens."
+    ),
 }
 
 

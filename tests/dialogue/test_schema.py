@@ -97,7 +97,7 @@ FAULTS = [
                 "provider's key"
             ],
         )
-        for name in ("SECRET_KEY", "DATABASE_URL_FILE", "METRICS_TOKEN")
+        for name in ("SECRET_KEY", "DATABASE_URL_FILE", "METRICS_TOKEN", "PGPASSWORD", "DJANGO_SUPERUSER_PASSWORD")
     ),
     ({"notes": "x"}, ["notes: must be a list"]),
     ({"notes": ["x", 1]}, ["notes[2]: must be text"]),

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -77,6 +78,18 @@ def test_form_that_was_opened_in_time_is_taken_for_half_an_hour(desk):
     assert asked["Location"].startswith(f"{AGAIN}?next=")
     page = desk.get(asked["Location"], follow=True).content.decode()
     assert "Nothing has been done yet." in page
+
+
+def test_admin_site_asks_before_a_password_a_right_or_a_second_factor_changes(desk, ada):
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    factor = Authenticator.objects.create(user=ada, type=Authenticator.Type.TOTP, data={})
+    wait(desk, 2000)
+    pages = (f"auth/user/{ada.pk}/password/", f"auth/user/{ada.pk}/change/", "auth/user/add/", "auth/group/add/")
+    for page in (*pages, f"mfa/authenticator/{factor.pk}/delete/"):
+        assert found(desk, f"/admin/{page}") == (302, f"{AGAIN}?next=/admin/{page}")
+        assert desk.post(f"/admin/{page}", {"post": "yes"})["Location"].startswith(AGAIN)
+    assert Authenticator.objects.filter(pk=factor.pk).exists()
+    assert desk.get("/admin/studies/study/").status_code == 200
 
 
 def test_referrer_of_another_site_is_not_led_back_to(desk):

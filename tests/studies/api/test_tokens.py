@@ -195,3 +195,13 @@ def test_command_refuses(arguments, told, ada, study):
     with pytest.raises(CommandError, match=told):
         call_command("create_token", "backup", *arguments)
     assert not ApiToken.objects.exists()
+
+
+def test_owner_is_told_by_mail_of_a_new_token(ada, study, mailoutbox):
+    User.objects.filter(pk=ada.pk).update(email="ada@example.org")
+    desk = Client()
+    desk.force_login(User.objects.get(pk=ada.pk))
+    created = desk.post("/research/tokens/", {"name": "a script", "scopes": ["read"], "days": "1"})
+    [mail] = mailoutbox
+    assert (mail.to, "A token for the API was created for your account." in mail.body) == (["ada@example.org"], True)
+    assert created.context["text"] not in mail.body

@@ -1,5 +1,6 @@
 """The board of a study: what waits, the funnel, who is here, arms that fail, balance, and money."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ from django.utils import timezone
 from dialogue.models import Call, Conversation, Job, RiskEvent, Spending
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.arms import get_arms
-from studies.board.consumers import get_state
+from studies.board.consumers import BoardConsumer, get_state
 from studies.board.funnel import get_funnel
 from studies.board.money import get_money
 from studies.board.presence import get_presence
@@ -272,6 +273,15 @@ def test_state_of_the_board_changes_with_what_happens(study):
     assert len(set(seen)) == len(seen) == 7
     assert str(get_state(study)) == seen[-1]
     assert Conversation.objects.count() == 1
+
+
+def test_socket_of_the_board_tells_readers_nothing_of_safety(study):
+    before = BoardConsumer().read_state(study)
+    RiskEvent.objects.create(subject=factories.person(study).code, source="message", level=3)
+    after = BoardConsumer().read_state(study)
+    assert before != after
+    assert all(re.fullmatch("[0-9a-f]{64}", frame.pop("state")) for frame in (before, after))
+    assert before == after == {"type": "board"}
 
 
 def test_an_arm_that_a_stopping_rule_has_paused_says_so_until_somebody_decides(study, desk, django_user_model):

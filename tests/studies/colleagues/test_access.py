@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
-from studies.models import Membership, Study
+from studies.models import Membership, Study, StudyDraft
 from tests import factories
 from tests.studies.care.servers import Box, free_port, mail_server
 
@@ -355,6 +355,18 @@ def test_an_account_with_the_permission_may_set_up_its_first_study(study):
     assert signed_in(bo).get(page).status_code == 403
     bo.user_permissions.add(Permission.objects.get(codename="add_study"))
     assert signed_in(bo).get(page).status_code == 200
+
+
+def test_a_draft_sets_up_no_study_for_someone_who_may_no_longer(study):
+    bo = colleague(study, "bo", "researcher")
+    client = signed_in(bo)
+    client.post(reverse("research-new-study"), {"begin": "demo"})
+    address = reverse("research-draft-load", args=[StudyDraft.objects.get().pk])
+    bo.memberships.update(role="coder")
+    assert (client.get(address).status_code, client.post(address).status_code) == (404, 404)
+    assert (Study.objects.count(), roles("bo")) == (1, ["coder"])
+    bo.memberships.update(role="researcher")
+    assert client.get(address).status_code == 200
 
 
 def test_a_removed_session_sees_nothing_more(study, ada):

@@ -250,3 +250,12 @@ def test_codebook_says_that_a_guess_is_an_arm():
     assert entries["guess"].values == "the key of an arm, as in conversations.csv; cannot_tell = I cannot tell"
     sure = entries["sure"]
     assert (sure.minimum, sure.maximum, sure.values) == (1, 5, "1 = Not at all sure; 5 = Completely sure")
+
+
+def test_my_data_has_the_title_of_the_partner_who_was_guessed_and_no_key():
+    person = asked()
+    person.send(all_alike("1", **{f"run{run}-sure": "3" for run in range(1, 6)}))
+    for page in ("my-data.json", "read/"):
+        text = person.client.get(f"/study/my-data/{page}").content.decode()
+        assert LISTED["birch"] in text
+        assert not re.search("birch", text)

@@ -10,9 +10,10 @@ from django.test import Client
 
 from dialogue import chat, chat_frames
 from dialogue.models import Turn
-from studies.models import Answer, Draft, Response, Study, Submission
+from studies.data import erasure
+from studies.models import Answer, Draft, Participation, Rater, Response, Study, Submission
 from studies.models.participation import Status
-from studies.participation import enrolment, progress
+from studies.participation import enrolment, progress, submissions
 from studies.participation.submissions import keep_draft
 from tests.answers import middle
 from tests.people import Person
@@ -322,3 +323,30 @@ def test_who_has_come_by_a_link_and_not_begun_has_nothing_to_send(path):
     sent = client.post(f"/study/{path}/", {"step": "language", "turn": "1", "idempotency": "code.1"})
     assert sent.status_code < 500
     assert not Draft.objects.exists()
+
+
+def test_forms_of_invented_pages_do_not_fill_the_database(monkeypatch):
+    monkeypatch.setattr(submissions, "MOST_DRAFTS", 2)
+    person = at("rating", run=1)
+    for number in range(3):
+        sent = {"choice": "", "step": f"{number}{'y' * 200}", "big": "z" * 300_000}
+        assert person.client.post("/leave/", sent).status_code == 303
+        person.client.post("/study/draft/", {"step": person.step.key, "checkpoint": str(number), "care": "4"})
+    kept = person.row.drafts.values_list("step", "answers").order_by("pk")
+    assert list(kept) == [(f"2{'y' * 99}", {}), (f"{person.step.key}.2", {"care": "4"})]
+
+
+@pytest.mark.parametrize("page", ["/study/", "/study/ask/"])
+def test_form_that_waited_for_an_erasure_stores_nothing(page, monkeypatch):
+    person = at("rating", run=1)
+    key, step = key_on(person.page()), person.step.key
+
+    def erase_first(_session, read_before):
+        erasure.erase(Participation.objects.get(pk=read_before.pk))
+        return True
+
+    monkeypatch.setattr(enrolment, "came_by_their_link", erase_first)
+    sent = {**middle("emoharbor_10"), "text": "Where are my words?", "step": step, "idempotency": f"{key}x"}
+    assert person.client.post(page, sent).status_code == 302
+    assert (Answer.objects.count(), Rater.objects.filter(participation=person.row).count()) == (0, 0)
+    assert (person.row.questions.count(), person.row.drafts.count()) == (0, 0)

@@ -402,6 +402,19 @@ def test_file_for_prolific_has_ids_and_amounts_alone(desk, study):
 
 
 @db
+def test_page_names_people_with_the_same_id_before_anyone_is_paid_twice(desk, study):
+    once, again, _other = over(study), over(study), over(study)
+    remember_payee(once, ID)
+    assert "the same Prolific ID" not in desk.get(PAGE).content.decode()
+
+    remember_payee(again, ID)
+
+    page = desk.get(PAGE).content.decode()
+    assert f"more than once: {', '.join(sorted((once.code, again.code)))}." in page
+    assert ID not in page
+
+
+@db
 def test_file_for_a_bank_has_codes(desk, study, ada):
     due, paid = over(study), over(study)
     book_owed(study)

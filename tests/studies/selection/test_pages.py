@@ -124,6 +124,21 @@ def test_page_of_a_person_shows_safety_answers_to_the_safety_group_alone(study, 
     assert (before, bool(desk.get(address).context["safety"])) == ([], True)
 
 
+def test_page_of_a_person_tells_reasons_about_safety_to_the_safety_group_alone(study, desk):
+    person = applicant(study)
+    outcome = {"kind": "review_by_person", "reasons": ["safety", "unstable_unknown", "language"], "flags": []}
+    Participation.objects.filter(pk=person.pk).update(outcome=outcome)
+    address = reverse("research-person", args=[study.key, person.code])
+
+    before = desk.get(address)
+    factories.grant(study, ada(), "safety_officer")
+    keys = [key for _words, key in desk.get(address).context["reasons"]]
+
+    hidden = ("Safety answers: for the person on call only", "")
+    assert before.context["reasons"] == [("not fluent enough in the language", "language"), hidden]
+    assert ("in danger" in before.content.decode(), keys) == (False, outcome["reasons"])
+
+
 def test_score_is_the_mean_of_the_scorers(study, desk):
     person = applicant(study)
     scored(person, 3)

@@ -24,6 +24,7 @@ from studies.care.sign_words import (
     describe_findings,
     describe_page,
     describe_release,
+    describe_role_answer,
     describe_standing,
     show_act,
 )
@@ -119,8 +120,11 @@ class Sign:
     def standing(self) -> str:
         return describe_standing(self.event, self.person)
 
-    def release_words(self) -> str:
-        return " ".join(describe_release(self.event, self.person))
+    def role_answer(self) -> Words:
+        return describe_role_answer(self.event)
+
+    def release_words(self) -> list[str]:
+        return list(describe_release(self.event, self.person))
 
     def can_be_ended(self) -> bool:
         return self.person is not None and not self.person.is_over()

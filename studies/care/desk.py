@@ -15,7 +15,7 @@ from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent, Turn
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
-from studies.care.answers import PERSON
+from studies.care.answers import PERSON, ROLE
 from studies.care.form_words import find_grave_words
 from studies.care.sign_words import (
     READ,
@@ -64,10 +64,12 @@ def get_state(study: Study) -> State:
 def get_open_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
     """Return the events that wait: real people's before test data, unacknowledged first, the oldest first.
 
+    What a counsellor said was the role's stands behind the rest, so that no one in danger is looked for below it.
     `acknowledged` is a time or None.
     """
     events = _with_acknowledgement(counts.open_risks(study, test=test)).select_related("conversation")
-    return events.order_by("is_test", F("acknowledged").asc(nulls_first=True), "created_at", "pk")
+    is_played = Case(When(role_answer=ROLE, then=1), default=0)
+    return events.order_by("is_test", is_played, F("acknowledged").asc(nulls_first=True), "created_at", "pk")
 
 
 def get_settled_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:

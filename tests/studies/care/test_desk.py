@@ -57,6 +57,15 @@ def test_unacknowledged_stand_first_the_oldest_first_and_all_others_below(desk, 
     assert shown["state"][:2] == (3, 2)
 
 
+def test_what_was_the_roles_stands_below_what_may_be_someones_own(desk, study):
+    played, own, seen = sign_in_talk(study, role_answer="role"), sign_in_talk(study, role_answer="me"), sign(study)
+    rules.acknowledge(seen, by=User.objects.get(username="ada"))
+
+    shown = desk.get(BASE).context["waiting"]
+
+    assert [event.pk for event, *_words in shown] == [own.pk, seen.pk, played.pk]
+
+
 def test_real_people_stand_before_test_data_and_are_counted_alone(desk, study):
     rehearsed, grave, real = sign(study, level=4, is_test=True), sign(study), sign(study, level=4)
     rules.acknowledge(grave, by=User.objects.get(username="ada"))

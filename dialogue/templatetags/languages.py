@@ -1,16 +1,21 @@
 """Languages in templates."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from django import template
 from django.template import Context, Node, NodeList
 from django.template.base import Parser, Token
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language as get_active_language
 
 from dialogue.languages import FIRST, LANGUAGES, Language, get_language
 
 register = template.Library()
+
+# A wide sign, the tags that close or open behind it, and the spaces that a template's new lines have left there.
+BEHIND_WIDE_SIGN = re.compile(r"([，。：；？！、）…]”?)((?:\s|</?\w[^<>]*>)+)")
+TAG = re.compile(r"<[^<>]*>")
 
 
 @register.filter
@@ -48,6 +53,35 @@ class Fixed(Node):
         if language not in self.rendered:
             self.rendered[language] = self.nodes.render(context.new())
         return self.rendered[language]
+
+
+@register.tag
+def sentences(parser: Parser, _token: Token) -> Node:
+    """Join what stands up to `{% endsentences %}` as the language of the page joins sentences.
+
+    Chinese has no space behind its wide signs, and a template puts one wherever a new line begins.
+    """
+    nodes = parser.parse(("endsentences",))
+    parser.delete_first_token()
+    return Sentences(nodes)
+
+
+class Sentences(Node):
+    def __init__(self, nodes: NodeList) -> None:
+        self.nodes = nodes
+
+    def render(self, context: Context) -> SafeString:
+        rendered = self.nodes.render(context)
+        if get_language(get_active_language() or FIRST.code).spaces:
+            return rendered
+        joined = BEHIND_WIDE_SIGN.sub(lambda found: found[1] + "".join(TAG.findall(found[2])), rendered)
+        return mark_safe(joined)  # noqa: S308 - only spaces go
+
+
+@register.filter
+def listed(members: Iterable[object]) -> str:
+    """Return the members with the comma of the page's language between them."""
+    return get_language(get_active_language() or FIRST.code).comma.join(map(str, members))
 
 
 @register.simple_tag

@@ -1,12 +1,4 @@
-// The researchers' pages of an interview. Without this module every form of theirs works.
-
-/** What is typed and not saved yet is not left without a question. */
-function guard(form) {
-  let changed = form.dataset.guard === "unsaved";
-  form.addEventListener("input", () => (changed = true));
-  form.addEventListener("submit", () => (changed = false));
-  window.addEventListener("beforeunload", (event) => changed && event.preventDefault());
-}
+// The coding of an interview. Without this module its form works.
 
 function sourceOf(node) {
   return (node?.nodeType === Node.ELEMENT_NODE ? node : node?.parentElement)?.closest("[data-source]") ?? null;
@@ -23,5 +15,4 @@ function takeSelections(form) {
   });
 }
 
-document.querySelectorAll("form[data-guard]").forEach(guard);
 document.querySelectorAll("form[data-coding]").forEach(takeSelections);

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from dialogue.input_checks import int_from
 from studies.care import alarms, drills
+from studies.care.sign_words import show_act_to_stranger
 from studies.models import Alarm
 from studies.models.participation import digest
 from studies.participation.language import CODES
@@ -54,6 +55,6 @@ def show_alarm(request: HttpRequest, alarm: Alarm) -> HttpResponse:
         "newest": max(row.round for row in rows),
         "waits": len(acknowledged) < len(rows) and not (event and event.released_at),
         "acknowledged": acknowledged[-1] if acknowledged else None,
-        "acts": event.acts.all() if event else (),
+        "acts": [show_act_to_stranger(act, event) for act in event.acts.all()] if event else [],
     }
     return render(request, "studies/alarm.html", context)

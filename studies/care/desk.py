@@ -15,7 +15,7 @@ from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent, Turn
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
-from studies.care.answers import PERSON
+from studies.care.answers import PERSON, ROLE
 from studies.care.form_words import find_grave_words
 from studies.care.sign_words import (
     READ,
@@ -24,6 +24,7 @@ from studies.care.sign_words import (
     describe_findings,
     describe_page,
     describe_release,
+    describe_role_answer,
     describe_standing,
     show_act,
 )
@@ -63,10 +64,12 @@ def get_state(study: Study) -> State:
 def get_open_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
     """Return the events that wait: real people's before test data, unacknowledged first, the oldest first.
 
+    What a counsellor said was the role's stands behind the rest, so that no one in danger is looked for below it.
     `acknowledged` is a time or None.
     """
     events = _with_acknowledgement(counts.open_risks(study, test=test)).select_related("conversation")
-    return events.order_by("is_test", F("acknowledged").asc(nulls_first=True), "created_at", "pk")
+    is_played = Case(When(role_answer=ROLE, then=1), default=0)
+    return events.order_by("is_test", is_played, F("acknowledged").asc(nulls_first=True), "created_at", "pk")
 
 
 def get_settled_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
@@ -119,8 +122,11 @@ class Sign:
     def standing(self) -> str:
         return describe_standing(self.event, self.person)
 
-    def release_words(self) -> str:
-        return " ".join(describe_release(self.event, self.person))
+    def role_answer(self) -> Words:
+        return describe_role_answer(self.event)
+
+    def release_words(self) -> list[str]:
+        return list(describe_release(self.event, self.person))
 
     def can_be_ended(self) -> bool:
         return self.person is not None and not self.person.is_over()

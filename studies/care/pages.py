@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from dialogue.models import RiskEvent
 from studies.access.table import Act
 from studies.care import desk, stopping_rules
-from studies.care.sign_words import describe_findings
+from studies.care.sign_words import describe_findings, describe_role_answer
 from studies.models import Study
 from studies.participation import counts
 from studies.workbench.access import navigation, show, study_page
@@ -29,7 +29,10 @@ def risks(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "test": test,
         "state": desk.get_state(study),
-        "waiting": [(event, describe_findings(event)) for event in desk.get_open_events(study, test=test)],
+        "waiting": [
+            (event, describe_findings(event), describe_role_answer(event))
+            for event in desk.get_open_events(study, test=test)
+        ],
         "page": page,
         "risks": [(event, describe_findings(event)) for event in page],
         "is_safety_officer": request.access.may(Act.SEE_ALL_SAFETY),

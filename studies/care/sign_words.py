@@ -13,17 +13,17 @@ from dialogue.models.conversation import Status as ConversationStatus
 from dialogue.models.conversation import TurnState
 from dialogue.safety.screening import CLASSIFIER
 from dialogue.safety.second_line import ENTRY as SECOND_LINE
-from studies.care.answers import CONTINUES, UNSAFE, WORSENING
+from studies.care.answers import CONTINUES, PERSON, UNSAFE, WORSENING
 from studies.care.form_words import WRITTEN
 from studies.care.questions import ASKED
-from studies.models import Participation, SafetyAct
+from studies.models import Alarm, Participation, SafetyAct
 from studies.models.participation import Status
 from studies.participation.counts import status_label
 
 Kind, Source = SafetyAct.Kind, RiskEvent.Source
 Words = str | Promise
 
-# What an act of kind "answered" or "reviewed" keeps.
+# What an act keeps as a code, and its words.
 READ = "read"  # the text of an act by which a person says that they have read a message
 ANSWERS: dict[str, Words] = {
     **dict(RiskEvent.SafeAnswer.choices),
@@ -34,6 +34,11 @@ ANSWERS: dict[str, Words] = {
     READ: gettext_lazy("Has read the message"),
     "real": gettext_lazy("Grave danger"),
     "false alarm": gettext_lazy("False alarm"),
+}
+CODES: dict[SafetyAct.Kind, dict[str, Words]] = {
+    Kind.ALARMED: dict(Alarm.Channel.choices),
+    Kind.ANSWERED: ANSWERS,
+    Kind.REVIEWED: ANSWERS,
 }
 ENTRIES: dict[str, Words] = {
     UNSAFE: gettext_lazy("the person pressed “I do not feel safe”"),
@@ -80,21 +85,36 @@ def describe_findings(event: RiskEvent) -> list[Words]:
     return [*(words for entry, words in ENTRIES.items() if entry in entries), *about, *of_patterns]
 
 
+def describe_role_answer(event: RiskEvent) -> Words:
+    """Return whose words a counsellor said that these were; empty where they have not said so."""
+    return ANSWERS.get(event.role_answer, event.role_answer)
+
+
 class ShownAct(NamedTuple):
-    """An act as the desk shows it: what kind of act it is, and its text."""
+    """An act as the desk shows it: what kind of act it is, and its text. `who` is empty where the kind says it."""
 
     act: SafetyAct
     kind: Words
     text: Words
+    who: str
 
 
 def show_act(act: SafetyAct, event: RiskEvent) -> ShownAct:
     """Return an act in words. Where a sign was only suspected, the person continued without a second question, and has
     not said more than that they are safe."""
+    who = "" if act.by_name == PERSON else act.by_name
     if act.kind == Kind.ANSWERED and act.text == CONTINUES and event.suspected:
-        return ShownAct(act, _("Continued"), _("At once after “Yes, I am safe”, since the sign was only suspected"))
-    is_code = act.kind in (Kind.ANSWERED, Kind.REVIEWED)
-    return ShownAct(act, act.get_kind_display(), ANSWERS.get(act.text, act.text) if is_code else act.text)
+        return ShownAct(
+            act, _("Continued"), _("At once after “Yes, I am safe”, since the sign was only suspected"), who
+        )
+    words = CODES.get(Kind(act.kind), {})
+    return ShownAct(act, act.get_kind_display(), words.get(act.text, act.text), who)
+
+
+def show_act_to_stranger(act: SafetyAct, event: RiskEvent) -> ShownAct:
+    """Return an act for the page behind an alarm's link. What someone wrote stays on the desk; a code does not."""
+    shown = show_act(act, event)
+    return shown if act.kind in CODES else shown._replace(text="")
 
 
 def describe_page(event: RiskEvent) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, expect
 
 from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.test_walk import page_of
@@ -132,3 +132,25 @@ def test_a_false_alarm_costs_one_page(browser: Browser, watched: Server) -> None
     expect(desk.get_by_text("(suspected)")).to_be_visible()  # it stays for review
     for page in (person, desk):
         page.context.close()
+
+
+def test_a_message_that_was_not_sent_is_not_left_without_a_question(browser: Browser, watched: Server) -> None:
+    person = begin_chat(browser, watched, "suspicious")
+    say(person, "My sister came by and we cooked")
+    person.context.close()
+    desk = open_desk(browser, watched, "suspicious")
+    desk.locator("[data-live] tbody a").first.click()
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    desk.on("dialog", stay)
+    desk.locator("#write").press_sequentially("We are here.")
+    desk.locator("#note").press_sequentially("I wrote to them.")
+    desk.locator('form[action$="/note/"] button').click()
+
+    expect(desk.locator("#write")).to_have_value("We are here.")
+    assert asked == ["beforeunload"]
+    desk.context.close()

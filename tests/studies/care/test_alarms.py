@@ -1,5 +1,6 @@
 """Whom an alarm reaches, who answers it, and what happens when no one does: over real mail and webhook servers."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from dialogue.models import RiskEvent
 from studies.care import alarms, answers, oncall, sending
+from studies.care.acts import record_act
 from studies.design.safety_rules import OnCall, SafetyRules
 from studies.models import Alarm, SafetyAct
 from tests import factories
@@ -129,6 +131,30 @@ def test_the_button_of_the_page_acknowledges_once_and_stops_the_climb(event, box
     later()
     assert box.recipients() == ["ann@example.org"]
     assert kinds(event)[2:] == [("acknowledged", "Ann")]
+
+
+def test_the_page_leads_to_the_sign_on_the_desk(event, study, box, hook):
+    raise_and_send(event)
+    link, desk = link_in(box.texts()[0]), f"/research/{study.key}/risks/{event.pk}/"
+    assert f'href="{desk}"' in Client().get(link).content.decode()
+    after = Client().post(link, {"newest": "1"}, follow=True).content.decode()
+    assert re.search(f'class="button button--main"\\s+href="{desk}"', after)
+
+
+def test_the_page_tells_answers_but_nothing_that_someone_wrote(event, box, hook):
+    raise_and_send(event)
+    for kind, text in (("answered", "no"), ("where", "at home"), ("wrote", "Please call us"), ("noted", "I called")):
+        record_act(event, kind, by_name=answers.PERSON if kind in ("answered", "where") else "ada", text=text)
+    page = Client().get(link_in(box.texts()[0]))
+    shown = [(one.act.kind, one.who, str(one.text)) for one in page.context["acts"]]
+    assert shown[2:] == [
+        ("answered", "", "No, or I am not sure"),
+        ("where", "", ""),
+        ("wrote", "ada", ""),
+        ("noted", "ada", ""),
+    ]
+    for written in ("at home", "Please call us", "I called"):
+        assert written not in page.content.decode()
 
 
 def test_the_page_speaks_chinese_and_keeps_its_address_to_itself(event, box, hook):

@@ -52,9 +52,18 @@ def test_unacknowledged_stand_first_the_oldest_first_and_all_others_below(desk, 
 
     shown = desk.get(BASE).context
 
-    assert [event.pk for event, _found in shown["waiting"]] == [first.pk, second.pk, seen.pk]
+    assert [event.pk for event, *_words in shown["waiting"]] == [first.pk, second.pk, seen.pk]
     assert [event.pk for event, _found in shown["risks"]] == [done.pk, low.pk]
     assert shown["state"][:2] == (3, 2)
+
+
+def test_what_was_the_roles_stands_below_what_may_be_someones_own(desk, study):
+    played, own, seen = sign_in_talk(study, role_answer="role"), sign_in_talk(study, role_answer="me"), sign(study)
+    rules.acknowledge(seen, by=User.objects.get(username="ada"))
+
+    shown = desk.get(BASE).context["waiting"]
+
+    assert [event.pk for event, *_words in shown] == [own.pk, seen.pk, played.pk]
 
 
 def test_real_people_stand_before_test_data_and_are_counted_alone(desk, study):
@@ -63,7 +72,7 @@ def test_real_people_stand_before_test_data_and_are_counted_alone(desk, study):
 
     shown = desk.get(BASE)
 
-    assert [event.pk for event, _found in shown.context["waiting"]] == [real.pk, grave.pk, rehearsed.pk]
+    assert [event.pk for event, *_words in shown.context["waiting"]] == [real.pk, grave.pk, rehearsed.pk]
     assert shown.context["state"][:2] == (2, 1)
     pages = [page for group in shown.context["navigation"] for page in group["pages"]]
     assert [page["count"] for page in pages if page["url"] == BASE] == [2]
@@ -123,9 +132,35 @@ def test_answers_and_reviews_are_told_in_words(desk, study):
     assert ">role<" in page  # a colleague's own word stays as it is
 
 
+def test_what_a_counsellor_said_of_their_words_is_told_on_both_pages(desk, study):
+    own, played, unasked = sign_in_talk(study, role_answer="me"), sign_in_talk(study, role_answer="role"), sign(study)
+
+    rows = {event: str(role) for event, _found, role in desk.get(BASE).context["waiting"]}
+
+    assert rows == {own: "The words were their own", played: "The words were part of the role", unasked: ""}
+    assert "The words were their own" in desk.get(BASE).content.decode()
+    assert "The words were their own" in desk.get(f"{BASE}{own.pk}/").content.decode()
+
+
+def test_an_act_names_who_did_it_unless_its_kind_does(desk, study):
+    event = sign(study)
+    for kind, name, text in (("alarmed", "Ann", "email"), ("where", "person", "at home")):
+        record_act(event, kind, by_name=name, text=text)
+
+    shown = desk.get(f"{BASE}{event.pk}/").context["sign"].acts
+
+    assert [(one.who, str(one.text)) for one in shown] == [("Ann", "E-mail"), ("", "at home")]
+
+
+def test_chinese_sentences_on_a_release_have_no_space_between_them(desk, study):
+    event = sign_in_talk(study)
+    desk.cookies["django_language"] = "zh-hans"
+    assert "解除后，此人可以继续。被暂停的消息随后会得到回复。" in desk.get(f"{BASE}{event.pk}/").content.decode()
+
+
 def done(desk, event: RiskEvent) -> list[tuple[str, str]]:
     shown = desk.get(f"{BASE}{event.pk}/").context["sign"].acts
-    return [(str(kind), str(text)) for _act, kind, text in shown]
+    return [(str(one.kind), str(one.text)) for one in shown]
 
 
 def test_only_an_answer_that_was_given_is_told_as_one(desk, study):
@@ -157,7 +192,7 @@ def test_release_says_what_it_would_do(desk, study):
     told = {}
     for event in (held, continued, stopped, answered):
         shown = desk.get(f"{BASE}{event.pk}/").context["sign"]
-        told[event.pk] = (shown.standing(), shown.release_words().removesuffix(" Say what was done."))
+        told[event.pk] = (shown.standing(), " ".join(shown.release_words()).removesuffix(" Say what was done."))
 
     assert told == {
         held.pk: ("On hold", f"{HOLDS} The held message then gets a reply."),
@@ -185,7 +220,7 @@ def test_desk_says_in_words_what_found_a_sign_and_keeps_the_ids_beside(desk, stu
     wrote = sign_in_talk(study, entries=["en_kill_self", "classifier"], categories=["active_ideation", "farewell"])
     old = sign_in_talk(study, entries=["en_kill_self"])
 
-    found = {event.pk: list(map(str, found)) for event, found in desk.get(BASE).context["waiting"]}
+    found = {event.pk: list(map(str, found)) for event, found, _role in desk.get(BASE).context["waiting"]}
     page = desk.get(f"{BASE}{wrote.pk}/").content.decode()
 
     assert found == {

@@ -52,6 +52,8 @@ def ratings(folder: Path, text: str) -> Path:
         (f"{HEADER},turn\nC,R,crowd,i,a,1,2.5\n", "ratings.csv:2:turn: '2.5' is not a whole number"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:turn: '-1' is not a whole number from 0 to 100,000"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,100001\n", "ratings.csv:2:turn: '100001' is not a whole number from 0 to"),
+        (f"{HEADER},replicate\nC,R,crowd,i,a,1,x\n", "ratings.csv:2:replicate: 'x' is not a whole number from 0 to"),
+        (f"{HEADER},replicate\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:replicate: '-1' is not a whole number from 0 to"),
         (f"{HEADER},seconds\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:seconds: '-1' is below 0"),
         (
             f"{HEADER},moment\nC,R,crowd,i,a,1,Final\n",

@@ -212,7 +212,7 @@ def load(folder: Path) -> Export:
         primary=read_contrasts(manifest),
         epsilon=read_epsilon(manifest),
         roles=_roles_of(table),
-        odd=find_odd_ratings(path, table, repeated),
+        odd=find_odd_ratings(path, table, repeated, everything.index),
     )
 
 

@@ -212,7 +212,7 @@ def load(folder: Path) -> Export:
         primary=read_contrasts(manifest),
         epsilon=read_epsilon(manifest),
         roles=_roles_of(table),
-        odd=find_odd_ratings(path, table, repeated),
+        odd=find_odd_ratings(path, table, repeated, everything.index),
     )
 
 
@@ -260,6 +260,7 @@ def read_ratings(path: Path) -> pd.DataFrame:
     refuse_others(path, table["role"], (*BY_CODE, ""))
     table["role"] = _read_roles(path, table)
     refuse_uncounted(path, table["turn"])
+    refuse_uncounted(path, table["replicate"])
     table["score"] = numbers(path, table["score"])
     table["seconds"] = amounts(path, table["seconds"])
     table["turn"] = _turns_of(table)

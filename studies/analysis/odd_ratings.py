@@ -1,4 +1,4 @@
-"""Ratings that are read as they are and deserve a look: scores off their scale, repeats, and items no one knows."""
+"""Ratings that are read as they are and deserve a look: scores off their scale, repeats, unknown items and chats."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,20 +47,34 @@ class UnknownItem:
 
 
 @dataclass(frozen=True)
+class UnlistedConversations:
+    """Rated conversations that conversations.csv lacks: how many, and the first with its line in ratings.csv."""
+
+    count: int
+    line: int
+    conversation: str
+
+
+@dataclass(frozen=True)
 class OddRatings:
     """The ratings of ratings.csv that deserve a look."""
 
     outside: OutsideScale | None = None
     repeats: Repeats | None = None
     unknown: tuple[UnknownItem, ...] = ()
+    unlisted: UnlistedConversations | None = None
 
 
-def find_odd_ratings(path: Path, table: pd.DataFrame, repeated: NDArray[np.intp]) -> OddRatings:
-    """Return the ratings that deserve a look; `repeated` are the rows of the file that repeat an earlier one."""
+def find_odd_ratings(path: Path, table: pd.DataFrame, repeated: NDArray[np.intp], listed: pd.Index) -> OddRatings:
+    """Return the ratings that deserve a look.
+
+    `repeated` are the rows of the file that repeat an earlier one, `listed` the conversations that are known.
+    """
     return OddRatings(
         outside=_outside(path, table),
         repeats=Repeats(len(repeated), line_of(path, repeated[0])) if len(repeated) else None,
         unknown=tuple(_unknown(path, table)),
+        unlisted=_unlisted(path, table["conversation"], listed),
     )
 
 
@@ -74,6 +88,13 @@ def _outside(path: Path, table: pd.DataFrame) -> OutsideScale | None:
     scale = scales[instrument, item]
     where = len(rows), line_of(path, rows[0])
     return OutsideScale(*where, instrument, item, float(first["score"]), scale.lowest, scale.highest)
+
+
+def _unlisted(path: Path, rated: pd.Series, listed: pd.Index) -> UnlistedConversations | None:
+    rows = np.flatnonzero(~rated.isin(listed))
+    if not len(rows):
+        return None
+    return UnlistedConversations(rated.iloc[rows].nunique(), line_of(path, rows[0]), str(rated.iloc[rows[0]]))
 
 
 def _unknown(path: Path, table: pd.DataFrame) -> Iterator[UnknownItem]:

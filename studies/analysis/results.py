@@ -13,8 +13,10 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from dialogue.languages import LANGUAGES
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.language import speaking
 from studies.analysis.notes import in_english
 from studies.analysis.reporting.limits import limits_of
 from studies.analysis.tables.further import build_file_tables
@@ -89,6 +91,14 @@ class Results:
         """Return what a reader must keep in mind, by rules; one sentence each."""
         return limits_of(self.export, self.tables, self.bootstrap)
 
+    def _limits_in_other_languages(self) -> dict[str, list[str]]:
+        """Return the same sentences in the same order, for the pages of a site that speaks these languages."""
+        found = {}
+        for language in LANGUAGES[1:]:
+            with speaking(language.html):
+                found[f"limits_{language.code}"] = self.limits()
+        return found
+
     def _content(self) -> dict[str, Any]:
         files = {name: {"sha256": digest, "rows": self.export.rows.get(name)} for name, digest in self._hashes()}
         return {
@@ -107,6 +117,7 @@ class Results:
             "counts": self.counts(),
             "exclusions": self.exclusions(),
             "limits": self.limits(),
+            **self._limits_in_other_languages(),
             "methods": self.methods(),
             "tables_without_rows": {table.name: table.empty for table in self.computed if self.table(table.name).empty},
             "tables": {name: table.to_dict("records") for name, table in self.file_tables.items()},

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from dialogue.languages import get_code
 from studies.analysis.pooling import ALL_ITEMS, is_pooled
 from studies.board.quality import FLAGS
 from studies.models import Study
@@ -151,9 +153,7 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
     tables = results["tables"]
     final = [row for row in tables.get("arms", []) if row["moment"] in FINAL and is_pooled(row)]
     covered = [row for row in tables.get("quality", []) if row["arm"] == WHOLE and row["moment"] in FINAL]
-    limits = limits_without_arms(
-        results["limits"], {row["arm"] for row in tables.get("arms", [])} if blinded else set()
-    )
+    limits = limits_of(results, {row["arm"] for row in tables.get("arms", [])} if blinded else set())
     return Results(
         demonstration=results["demonstration"],
         counts=count_labels(results["counts"]),
@@ -182,6 +182,17 @@ def count_labels(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 # Arms
+
+
+def limits_of(results: Mapping[str, Any], arms: Collection[str]) -> list[str]:
+    """Return the limits that name none of the arms, in the reader's language if the analysis wrote it.
+
+    Names are looked for in English: in a Chinese sentence nothing sets them off.
+    """
+    english = results["limits"]
+    kept = limits_without_arms(english, arms)
+    own = results.get(f"limits_{get_code(get_language() or '')}", english)
+    return [sentence for sentence, said in zip(own, english, strict=True) if said in kept]
 
 
 def limits_without_arms(sentences: Iterable[str], arms: Collection[str]) -> list[str]:

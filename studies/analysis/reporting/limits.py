@@ -232,6 +232,13 @@ def _of_odd_ratings(export: Export) -> Iterator[str]:
             else _("{instrument} has no item {item} (ratings.csv, line {line}).")
         )
         yield text.format(**asdict(unknown))
+    if unlisted := export.odd.unlisted:
+        yield ngettext(
+            "{count} rated conversation is not in conversations.csv: {conversation} (ratings.csv, line {line}).",
+            "{count} rated conversations are not in conversations.csv, the first of them {conversation} (ratings.csv, "
+            "line {line}).",
+            unlisted.count,
+        ).format(**asdict(unlisted))
     if repeats := export.odd.repeats:
         yield ngettext(
             "{count} rating repeats an earlier one of the same rater (ratings.csv, line {line}); the mean counts.",

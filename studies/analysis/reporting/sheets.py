@@ -5,12 +5,14 @@ So nothing is cut where other fonts are at work, and a figure takes a third of t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.collections import LineCollection  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
+from matplotlib.font_manager import findfont, get_font  # noqa: TID253
 from matplotlib.lines import Line2D  # noqa: TID253
 from matplotlib.patches import Polygon  # noqa: TID253
 from matplotlib.path import Path  # noqa: TID253
@@ -71,10 +73,26 @@ def range_of(*values: Any) -> tuple[float, float]:
 
 
 def width_of(text: str, size: float = USUAL) -> float:
-    """Return about how many inches the longest line of a text takes."""
-    return max((sum(WIDE if ord(sign) > 0x2E80 else EM for sign in line) for line in text.split("\n")), default=0) * (
-        size / 72
-    )
+    """Return about how many inches the longest line of a text takes, in other fonts too.
+
+    A short name of broad letters (`ember`) is broader than a count of its letters says.
+    """
+    lines = text.split("\n")
+    return max(max(sum(map(_usual_width, line)), sum(map(_own_width, line))) for line in lines) * size / 72
+
+
+def _usual_width(sign: str) -> float:
+    return WIDE if ord(sign) > 0x2E80 else EM
+
+
+@cache
+def _own_width(sign: str) -> float:
+    """Return the width of a sign in the font of the figures, of its size; as usual where it is not in that font."""
+    font = get_font(findfont("DejaVu Sans"))
+    if not font.get_char_index(ord(sign)):
+        return _usual_width(sign)
+    font.set_size(USUAL, 72)
+    return float(font.load_char(ord(sign)).linearHoriAdvance / 65536 / USUAL)
 
 
 def in_lines(text: str, room: float, size: float = USUAL) -> str:

@@ -7,7 +7,7 @@ import pytest
 from dialogue.models.conversation import EndReason, SeekerKind
 from studies.analysis import AnalysisError, compute
 from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
-from studies.analysis.odd_ratings import OutsideScale, Repeats, UnknownItem
+from studies.analysis.odd_ratings import OutsideScale, Repeats, UnknownItem, UnlistedConversations
 from studies.data.exports import tables
 from studies.workbench.csv_cells import guard_formula
 
@@ -52,6 +52,8 @@ def ratings(folder: Path, text: str) -> Path:
         (f"{HEADER},turn\nC,R,crowd,i,a,1,2.5\n", "ratings.csv:2:turn: '2.5' is not a whole number"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:turn: '-1' is not a whole number from 0 to 100,000"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,100001\n", "ratings.csv:2:turn: '100001' is not a whole number from 0 to"),
+        (f"{HEADER},replicate\nC,R,crowd,i,a,1,x\n", "ratings.csv:2:replicate: 'x' is not a whole number from 0 to"),
+        (f"{HEADER},replicate\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:replicate: '-1' is not a whole number from 0 to"),
         (f"{HEADER},seconds\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:seconds: '-1' is below 0"),
         (
             f"{HEADER},moment\nC,R,crowd,i,a,1,Final\n",
@@ -291,6 +293,13 @@ def test_load_counts_repeated_ratings_and_names_the_line_of_the_first(tmp_path: 
     rows = ["C,R,crowd,i,b,", "C,R,crowd,i,a,1", "C,R,crowd,i,a,2", "C,S,crowd,i,a,3", "C,R,crowd,i,a,4"]
     ratings(tmp_path, HEADER + "".join(f"\n{row}" for row in rows))
     assert load(tmp_path).odd.repeats == Repeats(2, 4)
+
+
+def test_load_counts_rated_conversations_that_are_not_listed_and_names_the_first(tmp_path: Path) -> None:
+    ratings(tmp_path, HEADER + "".join(f"\n{name},R,crowd,i,a,1" for name in ("C", "c", "c", "D ")))
+    assert load(tmp_path).odd.unlisted is None
+    (tmp_path / "conversations.csv").write_text("conversation\nC\nD\n")
+    assert load(tmp_path).odd.unlisted == UnlistedConversations(2, 3, "c")
 
 
 def test_load_finds_items_that_the_codebook_or_our_questionnaire_does_not_have(tmp_path: Path) -> None:

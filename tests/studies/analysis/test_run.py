@@ -1,5 +1,6 @@
 import csv
 import hashlib
+import html
 import json
 import os
 import re
@@ -259,6 +260,13 @@ def test_report_gives_the_reason_of_every_table_without_rows(out: Path) -> None:
     assert lines == dict.fromkeys(reasons, 1)
     assert all(f"({name}.csv): {reason}" in report for name, reason in reasons.items())
     assert "Tables without rows" in report
+
+
+def test_results_have_the_limits_in_every_language(out: Path) -> None:
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    chinese = (out / "report.zh.html").read_text(encoding="utf-8")
+    assert len(results["limits_zh"]) == len(results["limits"]) > 0
+    assert all(html.escape(sentence, quote=False) in chinese for sentence in results["limits_zh"])
 
 
 def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from studies.board import live
 from studies.models import Task, Unblinding
@@ -288,6 +288,15 @@ def test_sentences_that_name_an_arm_are_found_by_whole_words():
     assert live.limits_without_arms(said, {"amber"}) == ["ambers"]
     assert live.limits_without_arms(said, {"amber-2"}) == ["an amber light", "ambers"]
     assert live.limits_without_arms(said, {""}) == said
+
+
+def test_limits_are_in_the_language_of_the_page_and_hidden_by_the_arms_of_the_english_ones():
+    results = {"limits": ["few people", "best with amber"], "limits_zh": ["人数少", "amber最好"]}
+    with translation.override("zh-hans"):
+        assert live.limits_of(results, set()) == ["人数少", "amber最好"]
+        assert live.limits_of(results, {"amber"}) == ["人数少"]
+        assert live.limits_of({"limits": ["few people"]}, {"amber"}) == ["few people"]
+    assert live.limits_of(results, {"amber"}) == ["few people"]
 
 
 def test_results_of_an_earlier_version_are_shown_as_far_as_they_go(desk, hearts):

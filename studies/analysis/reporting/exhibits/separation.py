@@ -51,7 +51,10 @@ def _worst_case(results: Results) -> Exhibit | None:
     chart = figure(
         "main-conditions",
         _("Average and worst case as rated by {raters}").format(**words),
-        _("Means over the items of {scale}. Next to each line: worst case minus average.").format(**words),
+        _(
+            "Means over the items of {scale}, with {level} intervals (BCa, cluster bootstrap). Next to each line: "
+            "worst case minus average; its interval in the text is Student's t."
+        ).format(**words),
         dot_panels(
             {"": lines}, _("mean score"), series=[condition_name(condition) for condition in CONDITIONS], width=ONE
         ),

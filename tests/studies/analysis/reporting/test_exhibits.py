@@ -336,6 +336,19 @@ def test_the_arms_that_were_left_early_are_named_with_the_test_that_detects_most
     assert untested.sentences[-1] == "Walked out or ended early (simulated seekers, average): amber 60 %."
 
 
+def test_the_figure_of_conditions_says_of_what_its_intervals_are(tmp_path: Path) -> None:
+    bounds = dict.fromkeys(("average_low", "worst_case_low", "low"), 1.0) | dict.fromkeys(
+        ("average_high", "worst_case_high", "high"), 3.0
+    )
+    row = SCALE | {"raters": "simulated_seeker", "seekers": "simulated", "arm": "amber", "item": "*", "pairs": 6}
+    row |= {"average": 2.5, "worst_case": 1.5, "difference": -1.0, "p_holm": 0.2, **bounds}
+    folder = write_export(tmp_path / "export", six_people())
+    with style():
+        (conditions,) = exhibits_of(results_of(folder, conditions=[row]))
+    assert isinstance(conditions.part, Figure)
+    assert "with 95\u00a0% intervals (BCa, cluster bootstrap)" in conditions.part.caption
+
+
 def test_the_two_highest_arms_are_compared_and_the_best_comes_first(tmp_path: Path) -> None:
     folder = write_export(tmp_path / "export", six_people())
     of = SCALE | {"raters": "seeker", "seekers": "person", "condition": "", "p_holm": 0.0004}

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.reporting.curves import Course, curves
@@ -132,6 +133,15 @@ def test_a_label_too_long_for_a_line_is_broken_and_leaves_room() -> None:
     assert labels[1].replace("\n", " ") == long
     assert "\n" in labels[1]
     assert heights[1] > 1.5 * heights[0]
+
+
+@pytest.mark.parametrize("name", ["ember", "mmmm", "GPT-4O", "安全 WWW"])
+def test_a_short_name_of_broad_letters_is_not_cut(name: str) -> None:
+    with style():
+        canvas = dot_panels({"": [Line(name, [(3.0, 2.5, 3.5)])]}, "mean score", width=ONE)
+        FigureCanvasAgg(canvas).draw()
+        (label,) = (text for text in canvas.axes[0].texts if text.get_text() == name)
+        assert label.get_window_extent().x0 >= 0
 
 
 @pytest.mark.parametrize(("width", "columns"), [(ONE, 1), (TWO, 2)])

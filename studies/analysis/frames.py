@@ -241,9 +241,7 @@ def first_of_people(ratings: pd.DataFrame) -> pd.DataFrame:
     A person gets a conversation once more to see whether they say the same, and is no second rater. Judges' replicates
     stay.
     """
-    # Ranks, as pandas takes the least of texts a thousand times slower than that of numbers.
-    ranks = np.unique(ratings["replicate"].to_numpy(str), return_inverse=True)[1]
-    replicates = pd.Series(ranks, index=ratings.index)
+    replicates = pd.to_numeric(ratings["replicate"]).fillna(0)
     key = ["rater_kind", "rater", "instrument", "item", "moment", "conversation", "turn"]
     first = replicates.groupby([ratings[name] for name in key], observed=True).transform("min")
     return ratings[(ratings["rater_kind"] == "judge") | (replicates == first)]

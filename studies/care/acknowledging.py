@@ -9,6 +9,8 @@ from django.views.decorators.http import require_http_methods
 
 from dialogue.input_checks import int_from
 from studies.care import alarms, drills
+from studies.care.levels import describe_level
+from studies.care.messages import is_in_role
 from studies.care.sign_words import show_act_to_stranger
 from studies.models import Alarm
 from studies.models.participation import digest
@@ -50,6 +52,8 @@ def show_alarm(request: HttpRequest, alarm: Alarm) -> HttpResponse:
     context = {
         "alarm": alarm,
         "event": event,
+        "level": describe_level(event.level) if event else "",
+        "in_role": event is not None and is_in_role(event),
         "at": event.created_at if event else alarm.created_at,
         "zone": alarm.study.current().spec().safety.time_zone,
         "newest": max(row.round for row in rows),

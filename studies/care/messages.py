@@ -12,9 +12,10 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from dialogue.models import RiskEvent
+from studies.care.levels import describe_level
 from studies.care.rota import get_zone
 from studies.design.spec import StudySpec
-from studies.models import Alarm
+from studies.models import Alarm, Participation
 from studies.participation.language import CODES
 
 TIME = "%Y-%m-%d %H:%M:%S"
@@ -35,6 +36,7 @@ class Message:
     step: int = 1
     lap: int = 1
     answered: bool = False  # "I do not feel safe", not a sign in a text
+    in_role: bool = False  # a counsellor's, who plays a seeker: the words may be the role's
 
     def get_subject(self) -> str:
         if self.level is None:
@@ -57,7 +59,7 @@ class Message:
 
     def get_facts(self) -> list[str]:
         person = [] if self.level is None else [_("Person: {code}").format(code=self.person)]
-        level = _("drill") if self.level is None else str(self.level)
+        level = _("drill") if self.level is None else describe_level(self.level)
         local = _("Time ({zone}): {time}").format(zone=self.zone, time=self.get_local_time())
         return [
             _("Study: {study}").format(study=self.study),
@@ -74,6 +76,8 @@ class Message:
             words = [_('The person has answered "I do not feel safe" and has been shown where to find help.')]
         else:
             words = [_("The person has been shown where to find help.")]
+        if self.in_role:
+            words.append(_("This person plays a role, so the words may be the role's. They are asked whose they were."))
         if self.round > 1:
             words.append(_("Something new has happened since the last alarm about this person."))
         if self.lap > 1:
@@ -104,7 +108,14 @@ def get_message(alarm: Alarm, spec: StudySpec) -> Message:
         languages=tuple(language for language in spec.languages if language in CODES) or ("en",),
         **{name: getattr(alarm, name) for name in ("round", "step", "lap")},
         answered=bool(event) and event.source == RiskEvent.Source.ANSWER,
+        in_role=bool(event) and is_in_role(event),
     )
+
+
+def is_in_role(event: RiskEvent) -> bool:
+    """Return whether the words of a sign may be those of a role: of a counsellor's message who has not said so yet."""
+    people = Participation.objects.filter(code=event.subject, track=Participation.Track.COUNSELLOR)
+    return event.source == RiskEvent.Source.MESSAGE and not event.role_answer and people.exists()
 
 
 def get_link(alarm: Alarm) -> str:

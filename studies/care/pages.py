@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from dialogue.models import RiskEvent
 from studies.access.table import Act
 from studies.care import desk, stopping_rules
+from studies.care.levels import LEVELS, describe_level
 from studies.care.sign_words import describe_findings, describe_role_answer
 from studies.models import Study
 from studies.participation import counts
@@ -35,6 +36,7 @@ def risks(request: HttpRequest, study: Study) -> HttpResponse:
         ],
         "page": page,
         "risks": [(event, describe_findings(event)) for event in page],
+        "levels": LEVELS.items(),
         "is_safety_officer": request.access.may(Act.SEE_ALL_SAFETY),
         "zone": get_zone(study),
         **paging(page, request),
@@ -48,6 +50,7 @@ def risk(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show one event: the conversation around the sign, what the person answered, what was done."""
     sign = desk.get_sign(get_object_or_404(counts.risks_of(study).select_related("conversation"), pk=number))
     context = {"sign": sign, "risk": sign.event, "person": sign.person, "longest": LONGEST_TEXT}
+    context["level"] = describe_level(sign.event.level)
     return show(request, study, "risk", {**context, "zone": get_zone(study)})
 
 

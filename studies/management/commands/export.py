@@ -54,7 +54,7 @@ class Command(Base):
             except OSError as error:
                 self.refuse(f"{error.filename or out}: {error.strerror}")
         rows = {name: file["rows"] for name, file in manifest["files"].items()}
-        self.say("\n".join(f"{out / name}: {count} rows" for name, count in rows.items()))
+        self.say("\n".join(f"{out / name}: {count} row{'s' * (count != 1)}" for name, count in rows.items()))
         if not rows.get("conversations.csv") and (
             hint := describe_left_out_tests(study_row, include_tests=include_tests)
         ):

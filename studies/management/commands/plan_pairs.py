@@ -55,6 +55,6 @@ class Command(Base):
         contests = comparisons.contests_of(plan)
         count = sum(contests.values())
         self.say("".join(f"{first} and {second}: {number}\n" for (first, second), number in sorted(contests.items())))
-        self.say(f"{study}: {count} pairs in the plan {plan.name}, {plan.verdicts_each} verdicts on each.")
+        self.say(f"{study}: {count} pairs in the plan {plan.name}, verdicts on each: {plan.verdicts_each}.")
         by_contest = {f"{first}>{second}": number for (first, second), number in sorted(contests.items())}
         return {"study": study, "plan": plan.name, "pairs": count, "contests": by_contest}

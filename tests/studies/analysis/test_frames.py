@@ -6,7 +6,7 @@ import pytest
 
 from dialogue.models.conversation import EndReason, SeekerKind
 from studies.analysis import AnalysisError, compute
-from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
+from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, first_of_people, load, read_ratings
 from studies.analysis.odd_ratings import OutsideScale, Repeats, UnknownItem, UnlistedConversations
 from studies.data.exports import tables
 from studies.workbench.csv_cells import guard_formula
@@ -404,3 +404,9 @@ def test_older_exports_without_the_newer_columns_are_read(tmp_path: Path) -> Non
     chats = load(tmp_path).chats
     assert chats["setup"].tolist() == ["", ""]
     assert chats[["turns", "valence_before"]].isna().all(axis=None)
+
+
+def test_the_first_replicate_of_a_person_is_that_of_the_lowest_number(tmp_path: Path) -> None:
+    rows = "".join(f"C,R,reviewer,i,a,{score},{replicate}\n" for score, replicate in ((1, 10), (2, 2), (3, 11)))
+    found = first_of_people(read_ratings(ratings(tmp_path, f"{HEADER},replicate\n{rows}")))
+    assert list(found["score"]) == [2]

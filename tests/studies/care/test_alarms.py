@@ -61,6 +61,8 @@ def test_mail_and_webhook_of_the_first_contact_say_what_and_where_but_no_more(ev
     assert box.recipients() == ["ann@example.org"]
     [text], [body] = box.texts(), hook.bodies()
     utc, local = f"{event.created_at:%Y-%m-%d %H:%M:%S}", f"{event.created_at + timedelta(hours=8):%Y-%m-%d %H:%M:%S}"
+    assert "Level: 3 (active thoughts of suicide, or danger to or from others)" in text
+    assert "plays a role" not in text
     for said in (study.key, event.subject, utc, local, "Asia/Shanghai", "http://127.0.0.1:8000/oncall/"):
         assert said in text
     assert (body["study"], body["person"], body["level"], body["type"]) == (study.key, event.subject, 3, "alarm")
@@ -69,6 +71,19 @@ def test_mail_and_webhook_of_the_first_contact_say_what_and_where_but_no_more(ev
     assert "example.org" not in text + str(body)
     assert hook.is_signed(KEY)
     assert kinds(event) == [("alarmed", "Ann"), ("alarmed", "Ann")]
+
+
+def test_a_sign_in_role_play_is_told_as_one(study, box, hook):
+    counsellor = factories.person(study, track="counsellor")
+    event = RiskEvent.objects.create(subject=counsellor.code, source="message", level=4)
+    raise_and_send(event)
+    for said in ("Level: 4 (a plan, means, a farewell, or an attempt under way)", "the words may be the role's"):
+        assert said in box.texts()[0]
+    link = link_in(box.texts()[0])
+    assert "This person plays a role" in Client().get(link).content.decode()
+
+    RiskEvent.objects.filter(pk=event.pk).update(role_answer="me")
+    assert "This person plays a role" not in Client().get(link).content.decode()
 
 
 def test_the_link_is_stored_as_a_hash_alone(event, box, hook):

@@ -1,6 +1,6 @@
 """The agreement of people who rated the same conversations with each other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd  # noqa: TID253
 
@@ -31,9 +31,11 @@ def rater_reliability(results: Results) -> Exhibit | None:
         _("Reliability of the ratings of {raters} on {scale}, with {level} intervals").format(level=LEVEL, **names),
         frame,
         _(
-            "n is the number of rated conversations, k the ratings of each (on average). ICC(A,1): one rater whose "
-            "level counts; ICC(A,k): the mean of k raters; α: Krippendorff's for ordered categories."
-        ),
+            "n is the number of rated conversations, k the ratings of each (on average). ICC(1,1): one rater, who is "
+            "another for each conversation; ICC(A,1): one of several who rated all, whose level counts; ICC(A,k): the "
+            "mean of k raters; α: Krippendorff's for ordered categories."
+        )
+        + _lacking(rows, columns),
     )
     return Exhibit("reliability", _("Reliability of people"), list(_describe(rows)), table, rows)
 
@@ -45,6 +47,13 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
     with_value = people[people[[*SHOWN]].notna().any(axis=1)]
     rows = with_value[with_value["unit"] == BY_CONVERSATION]
     return main_rows(with_value if rows.empty else rows, "raters")
+
+
+def _lacking(rows: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return a sentence where an estimate has no interval, which the title promises."""
+    if not any((rows[name].notna() & rows[f"{name}_low"].isna()).any() for name in columns):
+        return ""
+    return " " + _("An estimate without an interval is one for which none could be computed: reliability.csv says why.")
 
 
 def _describe(rows: pd.DataFrame) -> Iterator[str]:

@@ -17,6 +17,7 @@ from studies.analysis.reporting.excerpts import without_repetition
 from studies.analysis.reporting.exhibits import exhibits_of
 from studies.analysis.reporting.exhibits.agreement_forest import r_by_item
 from studies.analysis.reporting.exhibits.card import card
+from studies.analysis.reporting.exhibits.rater_reliability import rater_reliability
 from studies.analysis.reporting.exhibits.strategy_gain import gain_rows, gains_in_words
 from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.page import page
@@ -129,6 +130,17 @@ def test_a_card_of_no_table_says_only_on_what_it_rests(tmp_path: Path) -> None:
     said = card(results_of(write_export(tmp_path / "export", six_people())))
     assert "<dl>" not in said
     assert "168 scores on items" in said
+
+
+def test_the_table_of_reliability_says_where_an_interval_is_missing(tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", six_people())
+    row = SCALE | {"raters": "reviewer", "unit": "conversation", "item": "care", "n": 12, "k": 2.0}
+    whole = row | {"icc_a_1": 0.5, "icc_a_1_low": 0.2, "icc_a_1_high": 0.7}
+    for low, is_said in ((0.2, False), (float("nan"), True)):
+        exhibit = rater_reliability(results_of(folder, reliability=[whole | {"icc_a_1_low": low}]))
+        assert exhibit is not None
+        assert isinstance(exhibit.part, Excerpt)
+        assert ("An estimate without an interval" in exhibit.part.remark) == is_said
 
 
 def test_figures_and_tables_are_numbered_in_their_order(exhibits: list[Exhibit]) -> None:

@@ -7,6 +7,7 @@ people who were excluded. Test data is not paid.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +23,7 @@ from studies.participation.time_spent import seconds_spent
 Kind = LedgerEntry.Kind
 ADDS = (Kind.DUE, Kind.BONUS, Kind.CORRECTION)  # to what is owed
 ZERO = Decimal(0)
+SAME_PRESS = timedelta(seconds=10)  # within which an equal correction is the same one, sent twice
 
 
 class NotAsSeen(Exception):
@@ -175,11 +177,16 @@ def undo(payment: LedgerEntry, user: AbstractBaseUser) -> bool:
     return True
 
 
+@transaction.atomic
 def correct(
     person: Participation, amount: Decimal, currency: str, user: AbstractBaseUser, *, reason: str
 ) -> LedgerEntry:
-    """Book more for a person, or less where `amount` is negative."""
-    return enter(person.study, open_account(person, currency), Kind.CORRECTION, amount, user, reason=reason)
+    """Book more for a person, or less where `amount` is negative; once where a form is sent twice in a moment."""
+    study = Study.objects.select_for_update().get(pk=person.study_id)
+    same = {"kind": Kind.CORRECTION, "amount": amount, "currency": currency, "by": user, "reason": reason}
+    lately = timezone.now() - SAME_PRESS
+    earlier = study.ledger.filter(participation=person, at__gte=lately, **same).first()
+    return earlier or enter(study, open_account(person, currency), Kind.CORRECTION, amount, user, reason=reason)
 
 
 def enter(

@@ -1,6 +1,7 @@
 """The payment ledger: what the rule owes, payments and their undoing, corrections, files, and who is left out."""
 
 from dataclasses import asdict
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -373,6 +374,17 @@ def test_page_books_a_correction(desk, study):
 
     assert entries(study) == [("correction", "-0.50")]
     assert LedgerEntry.objects.get().reason == "late"
+
+
+@db
+def test_a_correction_that_is_sent_twice_in_a_moment_is_booked_once(study, ada):
+    person = factories.person(study)
+    for reason in ("too much", "too much", "too much again"):
+        correct(person, Decimal("-0.5"), "EUR", ada, reason=reason)
+    assert entries(study) == [("correction", "-0.50")] * 2
+    LedgerEntry.objects.update(at=timezone.now() - timedelta(minutes=1))
+    correct(person, Decimal("-0.5"), "EUR", ada, reason="too much")
+    assert entries(study) == [("correction", "-0.50")] * 3
 
 
 @db

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import send_mail
 from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.encoding import force_bytes
@@ -52,7 +53,11 @@ def find_or_create_account(named: str) -> tuple[User, bool]:
     if "@" not in named:
         raise RolesError(_("There is no account with this user name. Give a mail address to invite someone new."))
     validate_email(named)
-    return users.create_user(named.lower(), named, is_staff=True), True
+    try:
+        with transaction.atomic():
+            return users.create_user(named.lower(), named, is_staff=True), True
+    except IntegrityError:  # someone else has invited them in this moment
+        return users.get(username=named.lower()), False
 
 
 def link_for(request: HttpRequest, user: User, study: Study) -> str:

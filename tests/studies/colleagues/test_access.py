@@ -9,6 +9,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
+from studies.colleagues import invitations
 from studies.models import Membership, Study, StudyDraft
 from tests import factories
 from tests.studies.care.servers import Box, free_port, mail_server
@@ -90,6 +91,15 @@ def test_somebody_new_gets_a_mail_chooses_a_password_and_sees_this_study_alone(b
     bo.post(reverse("research-sign-in"), {"login": "bo@example.org", "password": PASSWORD})
     assert [study.key for study, _title in bo.get(reverse("research-studies")).context["studies"]] == ["demo"]
     assert Membership.objects.get(user__username="bo@example.org").invited_by.username == "ada"
+
+
+def test_somebody_whom_two_invite_at_the_same_time_has_one_account(box, desk, study, monkeypatch):
+    def be_slow(named: str) -> None:
+        User.objects.create_user(named.lower(), named, is_staff=True)  # as the other request does
+
+    monkeypatch.setattr(invitations, "validate_email", be_slow)
+    assert invite(desk, "Bo@example.org", "researcher").status_code == 302
+    assert (User.objects.filter(username="bo@example.org").count(), roles("bo@example.org")) == (1, ["researcher"])
 
 
 def test_the_link_serves_once(box, desk):

@@ -90,8 +90,8 @@ def role_sign_to_ask(person: Participation) -> RiskEvent | None:
 
 
 def ask_about_role(request: HttpRequest, sign: RiskEvent, context: dict[str, object]) -> HttpResponse:
-    meeting = {"number": sign.pk, "words": answers.get_words(sign)}
-    return render(request, "studies/care/whose.html", {**context, "step": WHOSE, "meeting": meeting})
+    asked = {"number": sign.pk, "words": answers.get_words(sign)}
+    return render(request, "studies/care/whose.html", {**context, "step": WHOSE, "care_page": asked})
 
 
 def help_for(person: Participation) -> dict[str, object]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import Conversation, RiskEvent, Turn
+from studies.bots.page_reader import read_page
 from studies.care import oncall
 from studies.care.acts import record_act
 from studies.care.alarms import CONSOLE
@@ -647,8 +648,15 @@ def counsellor() -> Person:
 
 
 def press(person: Person, value: str) -> str:
-    sent = person.client.post("/study/whose/", {"event": event().pk, "answer": value}, follow=True)
-    return sent.content.decode()
+    """Press a button of the question whose words they were, with what the page's form sends."""
+    [form, *_] = [form for form in read_page(page_of(person)).forms if form.action == "/study/whose/"]
+    sent = person.client.post("/study/whose/", {**form.hidden_values(), "answer": value})
+    assert sent["Location"] == "/study/"
+    return page_of(person)
+
+
+def page_of(person: Person) -> str:
+    return person.page().content.decode()
 
 
 def test_level_4_in_a_role_waits_and_asks_twice_whose_words_they_were(counsellor):
@@ -668,6 +676,26 @@ def test_level_4_in_a_role_continues_where_the_study_says_so(counsellor):
     for _ in range(2):
         press(counsellor, "role")
     assert (counsellor.step.kind, Turn.objects.get().state) == ("chat", "waiting")
+
+
+def test_the_question_whose_words_they_were_shows_them_and_is_asked_alone(counsellor):
+    page = page_of(counsellor)
+    assert page.count(GRAVER) == 1
+    assert "Are you safe right now?" not in page
+
+
+def test_who_left_it_open_is_asked_before_they_continue():
+    factories.study("cared")
+    person = Person("cared", track="counsellor")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say(GRAVE)
+    chat.end(person.conversation().pk, early=True)
+    asked = page_of(person)
+    assert ("One question before you continue" in asked, asked.count(GRAVE)) == (True, 1)
+    press(person, "role")
+    assert event().role_answer == "role"
+    assert "One question before you continue" not in page_of(person)
 
 
 def test_it_is_me_is_taken_at_once_and_alarms_again(counsellor):

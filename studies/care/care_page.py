@@ -42,6 +42,14 @@ class CarePage:
     asks_where: bool = False
     where: str = ""
 
+    def messages(self) -> Sequence[Letter]:
+        """Return what the team wrote by itself, as about the danger: it stands before the question how they are."""
+        return [letter for letter in self.letters if not letter.question]
+
+    def team_answers(self) -> Sequence[Letter]:
+        """Return the answers to earlier questions of the person, which stand behind it."""
+        return [letter for letter in self.letters if letter.question]
+
     def first_lines(self) -> Sequence[Resource]:
         return self.lines[:SHOWN_FIRST]
 

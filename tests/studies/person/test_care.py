@@ -14,7 +14,7 @@ from studies.care import oncall
 from studies.care.acts import record_act
 from studies.care.alarms import CONSOLE
 from studies.design.safety_rules import RULES, SafetyRules
-from studies.models import Alarm, Participation, SafetyAct
+from studies.models import Alarm, Participation, Question, SafetyAct
 from studies.participation import board_acts, counts
 from tests import factories
 from tests.answers import AFTER, MOOD
@@ -170,6 +170,19 @@ def test_letter_stands_open_until_the_person_has_read_it(desk):
     shown = desk.get(place).content.decode()
     assert "has not said yet that they have read it" not in shown
     assert "Has read the message" in shown
+
+
+def test_answer_to_an_earlier_question_does_not_come_between_help_and_the_question_how_they_are():
+    person = someone()
+    Question.objects.create(
+        participation=person.row, text="A break?", answer="Yes, any time.", answered_at=timezone.now()
+    )
+    person.say(GRAVE)
+    record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="I will call you at six.")
+    page = look(person)
+    order = [page.index(words) for words in ("I will call you at six.", "Are you safe right now?", "Yes, any time.")]
+    assert order == sorted(order)
+    assert page.count("Yes, any time.") == 1
 
 
 def test_letter_of_someone_else_cannot_be_marked_as_read():

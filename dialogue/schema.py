@@ -42,7 +42,7 @@ from typing_extensions import is_typeddict
 
 from dialogue.documents import DEEPEST, Fault, Place, place_of, suggestion, unkept_values
 from dialogue.documents import translate as _
-from dialogue.key_variables import is_listed, is_own
+from dialogue.providers.key_variables import is_listed, is_own
 
 KNOWN_KEYS_ONLY = ConfigDict(extra="forbid")
 ROUNDS = 10  # of checking again without what was faulty

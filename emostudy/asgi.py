@@ -13,7 +13,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.sessions import CookieMiddleware, SessionMiddleware  # noqa: E402
 from django.conf import settings  # noqa: E402
 
-from dialogue.routing import websocket_urlpatterns  # noqa: E402
+from dialogue.chat.routing import websocket_urlpatterns  # noqa: E402
 from dialogue.safety.screening import load_screen  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
 from emostudy.origins import OriginGuard  # noqa: E402

@@ -2,7 +2,7 @@
 
 Daphne writes a frame into the connection's buffer and returns at once, so that a browser that reads slowly, or not at
 all, grows the server's memory. Here the application waits as soon as the buffer is full, and can then leave out what
-need not be sent (dialogue.consumers).
+need not be sent (dialogue.chat.consumers).
 """
 
 import asyncio
@@ -53,12 +53,12 @@ class PatientServer(Server):
         super().run()
 
     def prepare_client(self) -> None:
-        from dialogue.replies import prepare_client  # Django is set up by now
+        from dialogue.chat.replies import prepare_client  # Django is set up by now
 
         self.preparing = asyncio.get_event_loop().create_task(prepare_client())
 
     def stop_replies(self) -> Deferred[None]:
-        from dialogue.replies import stop_all
+        from dialogue.chat.replies import stop_all
 
         return Deferred.fromFuture(asyncio.get_event_loop().create_task(stop_all()))
 

@@ -160,7 +160,7 @@ CHANNEL_LAYERS = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}
     if SINGLE_PROCESS
     else {
-        "BACKEND": "dialogue.redis_layer.RedisLayer",
+        "BACKEND": "dialogue.chat.redis_layer.RedisLayer",
         "CONFIG": {"hosts": [REDIS_URL], "capacity": 1000, "prefix": env.envtext("REDIS_PREFIX", "emostudy")},
     }
 }
@@ -300,7 +300,7 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
-# Which variables a study may name as a key. Read by dialogue.key_variables too, which knows no settings.
+# Which variables a study may name as a key. Read by dialogue.providers.key_variables too, which knows no settings.
 MODEL_KEYS = env.envlist("MODEL_KEYS")
 for _name in MODEL_KEYS:
     if not _name.replace("_", "").isalnum() or not _name.isupper():

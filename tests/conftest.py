@@ -21,7 +21,7 @@ from django.test.client import ClientMixin
 from django.utils import translation
 from hypothesis import settings as properties
 
-from dialogue import replies
+from dialogue.chat import replies
 from studies.models.append_only import TABLE, guard_log, is_guarded, unguard_log
 from tests.amounts import choose
 from tests.lanes import ONE_DATABASE, SERVERS, SLOW

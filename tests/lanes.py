@@ -9,7 +9,7 @@ SERVERS = (
 # Files whose tests take seconds of a processor each.
 SLOW = (
     *("test_hostile_input.py", "test_discreet_log.py", "test_settings.py", "coverage", "fuzz", "dialogue/jobs"),
-    *("dialogue/test_demonstration.py", "dialogue/test_second_line.py", "extensions/test_small_study.py"),
+    *("dialogue/demonstration/test_judges.py", "dialogue/chat/test_second_line.py", "extensions/test_small_study.py"),
     *("studies/api/test_schema_fuzz.py", "studies/api/test_recipes.py", "studies/bots/test_answers.py"),
     *(
         f"studies/analysis/{name}"

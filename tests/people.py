@@ -4,7 +4,7 @@ import uuid
 
 from django.test import Client
 
-from dialogue import chat
+from dialogue.chat import lifecycle, messages, outcomes
 from dialogue.providers.base import Reply
 from studies.models import Participation, Study
 from studies.participation import enrolment, progress
@@ -75,10 +75,10 @@ class Person:
         return self.row.runs.get(position=self.step.run).conversation
 
     def say(self, text="My sister has not called since May"):
-        taken = chat.take_seeker_turn(self.conversation().pk, client_id=uuid.uuid4().hex, text=text, owner="test")
+        taken = messages.take_seeker_turn(self.conversation().pk, client_id=uuid.uuid4().hex, text=text, owner="test")
         if taken.assignment:
             reply = Reply(text="What happened in May?", model="m", total_ms=5)
-            chat.record_reply(taken.assignment, reply, seq=taken.assignment.seq)
+            outcomes.record_reply(taken.assignment, reply, seq=taken.assignment.seq)
         return taken
 
     def converse(self) -> None:
@@ -90,7 +90,7 @@ class Person:
             if room.status == "paused":
                 self.send({**middle("turn_checkpoint"), "checkpoint": str(room.answered_turns())})
                 room.refresh_from_db()
-        chat.end(room.pk, early=False)
+        lifecycle.end(room.pk, early=False)
         self.page()
 
 

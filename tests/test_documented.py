@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from django.core.management import get_commands
 
-from dialogue.chat_frames import ErrorCode, Outgoing
+from dialogue.chat.chat_frames import ErrorCode, Outgoing
 from studies.access.roles_page import build_roles_page
 from studies.analysis.tables import registry
 from studies.data.exports.columns_page import build_columns_page

@@ -30,9 +30,9 @@ from dialogue.jobs.calls import (
 from dialogue.jobs.handlers import BatchHandler
 from dialogue.models import Batch, Call, Job, JobItem
 from dialogue.models.job import FOR_BATCH, LEASE
-from dialogue.prices import Price, Prices, estimate_tokens
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
 from dialogue.providers.batches import NotRun, Standing, request_line
+from dialogue.providers.prices import Price, Prices, estimate_tokens
 
 TRIES = 2  # an item that so many batches did not get to is asked live
 NEVER_RUN = ("timeout", "stopped")  # as NotRun has it

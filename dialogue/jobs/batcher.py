@@ -27,10 +27,10 @@ from dialogue.jobs.handlers import BatchHandler
 from dialogue.jobs.runner import make_handler
 from dialogue.models import Batch, Job
 from dialogue.models.job import LEASE
-from dialogue.prices import load_prices
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
 from dialogue.providers.batches import Batches, NotRun, Standing, get_batches
 from dialogue.providers.openai_client import Gone
+from dialogue.providers.prices import load_prices
 from dialogue.providers.retrying import Retries
 
 log = logging.getLogger(__name__)

@@ -24,9 +24,9 @@ from dialogue.jobs.group_commit import GroupCommit, in_database
 from dialogue.jobs.store import today
 from dialogue.judges.judge import Ask
 from dialogue.models import Call, Job, JobItem, Spending
-from dialogue.prices import FREE, Price, Prices, estimate_tokens, load_prices
 from dialogue.providers.base import BUDGETS, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.limits import Limit, PausedTooLongError, get_limit
+from dialogue.providers.prices import FREE, Price, Prices, estimate_tokens, load_prices
 from dialogue.providers.registry import answering_kind, is_free, is_replayed, model_for
 from dialogue.providers.retrying import LONGEST_TRY, Retries
 

@@ -17,8 +17,8 @@ from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.prompts import items_of_form
 from dialogue.languages import get_language
 from dialogue.models import Call, Job, JobItem
-from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimate_tokens
 from dialogue.providers.base import ModelSettings, Reply
+from dialogue.providers.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimate_tokens
 from dialogue.providers.registry import is_free
 
 MOST_ITEMS = 3

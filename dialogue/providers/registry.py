@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
-from dialogue.demonstration_profiles import ScriptedProfileWriter
-from dialogue.demonstration_seekers import SEEKER_MODELS, ScriptedSeeker
-from dialogue.key_variables import is_listed, is_own
+from dialogue.demonstration.judges import DemonstrationJudge, DemonstrationThinker
+from dialogue.demonstration.profiles import ScriptedProfileWriter
+from dialogue.demonstration.seekers import SEEKER_MODELS, ScriptedSeeker
 from dialogue.providers.base import ChatModel, ModelSettings, ProviderError
+from dialogue.providers.key_variables import is_listed, is_own
 from dialogue.providers.openai_compatible import OpenAICompatible
 from dialogue.providers.recorded import REPLAY, RecordedModel, Recording, load_recording, setup_error
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from dialogue.identifiers import HAN, TOKEN
+from dialogue.deidentification.identifiers import HAN, TOKEN
 from dialogue.judges.parsing import last_verdict
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.seekers.behaviours import Condition

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from django.utils.translation import gettext_noop
 
-from dialogue.identifiers import HAN, has_name, identifiers_in, names_in, runs
+from dialogue.deidentification.identifiers import HAN, has_name, identifiers_in, names_in, runs
 from dialogue.safety.screening import pattern_level
 from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.gates import persona_contradictions

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 
-from dialogue import replies
+from dialogue.chat import replies
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status
 from studies.models import Alarm

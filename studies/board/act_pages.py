@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from dialogue.chat import Notice
-from dialogue.replies import tell_sockets
+from dialogue.chat.replies import tell_sockets
+from dialogue.chat.state import Notice
 from studies.care.stopping_rules import get_stops
 from studies.models import ArmRun, Participation, Study
 from studies.models.board import LONGEST_REASON

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
-from dialogue.prices import format_amount, load_prices
+from dialogue.providers.prices import format_amount, load_prices
 from studies.models import Protocol, Study, Task
 from studies.setup.model_checks import candidates, estimate_checks
 from studies.workbench.access import study_page

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from dialogue.models import Call, Job, Spending
-from dialogue.prices import format_amount, load_prices
+from dialogue.providers.prices import format_amount, load_prices
 from studies.models import Study
 from studies.workbench import labels
 

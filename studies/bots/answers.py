@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from dialogue.demonstration import HUMAN_NOISE, planted_quality, planted_score
+from dialogue.demonstration.judges import HUMAN_NOISE, planted_quality, planted_score
 from studies.bots.page_reader import Field, Form
 from studies.bots.stories import STORIES, Story
 from studies.design.plan import TOPIC_QUESTIONS

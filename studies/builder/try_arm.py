@@ -10,12 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 
+from dialogue.chat.supporters import system_prompt
 from dialogue.jobs.calls import Question
 from dialogue.models import Call
-from dialogue.prices import load_prices
 from dialogue.providers.base import Message, copy_settings
+from dialogue.providers.prices import load_prices
 from dialogue.schema import check
-from dialogue.supporters import system_prompt
 from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import read_document, show_draft
 from studies.builder.drafts import folder_of, get_languages

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent, Turn
 from dialogue.models.conversation import EndReason
@@ -88,7 +88,7 @@ def end_part(person: Participation) -> ArmRun | None:
     under_way = person.runs.filter(conversation__isnull=False).exclude(conversation__status=ConversationStatus.CLOSED)
     runs = list(under_way)
     for run in runs:
-        chat.stop(run.conversation_id, EndReason.SAFETY)
+        lifecycle.stop(run.conversation_id, EndReason.SAFETY)
     if not person.is_over():
         oncall.stop(person)
     return runs[0] if runs else None
@@ -169,7 +169,7 @@ def let_continue(person: Participation, event: RiskEvent) -> None:
     if fresh.status == Status.HELD:
         progress.set_status(fresh, fresh.status_under_way())
     if event.conversation_id:
-        chat.release(event.conversation_id)
+        lifecycle.release(event.conversation_id)
 
 
 @transaction.atomic

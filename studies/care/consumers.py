@@ -8,7 +8,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth import SESSION_KEY
 from django.db import InterfaceError, OperationalError
 
-from dialogue import sockets
+from dialogue.chat import sockets
 from studies.access.sockets import find_study_for
 from studies.care import desk
 from studies.models import Study

@@ -10,9 +10,10 @@ from django.db import transaction
 from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, When
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import RiskEvent, Turn
+from dialogue.models.conversation import EndReason
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
 from studies.care.answers import PERSON, ROLE
@@ -186,7 +187,7 @@ def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> bool:
         return False
     oncall.stop(person)
     if event.conversation_id:
-        chat.stop(event.conversation_id, chat.EndReason.SAFETY)
+        lifecycle.stop(event.conversation_id, EndReason.SAFETY)
     fresh = RiskEvent.objects.select_for_update().get(pk=event.pk)
     if fresh.released_at is None:
         fresh.released_at, fresh.released_by, fresh.note = timezone.now(), by, reason

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dialogue import chat
+from dialogue.chat import signs
 from dialogue.safety.categories import page_category
 from dialogue.safety.resources import Resource, lines_for
 from studies.care import answers
@@ -24,7 +24,7 @@ def get_lines_at_hand(person: Participation, step: Step) -> Sequence[Resource]:
         return ()
     run = person.runs.select_related("conversation").filter(position=step.run).first()
     conversation = run.conversation if run else None
-    if conversation is None or not chat.needs_help(conversation):
+    if conversation is None or not signs.needs_help(conversation):
         return ()
     return lines_for(person.country or person.design().country, level=2, category="self")
 

@@ -6,7 +6,7 @@ The person waits or is let go kindly, and the one on call is told.
 from django.db import transaction
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from dialogue.models import RiskEvent
 from studies.care.acts import record_act
 from studies.care.alarms import acknowledge, raise_alarm
@@ -69,7 +69,7 @@ def handle_role_answer(event: RiskEvent, answer: str) -> None:
     if answer == "me" and event.level >= 3:
         participation = lock_person(Participation.objects.get(code=event.subject))
         if not participation.is_over():
-            chat.hold_for_role_answer(event.conversation_id)
+            lifecycle.hold_for_role_answer(event.conversation_id)
             progress.set_status(participation, Status.HELD)
         raise_alarm(event)
 
@@ -92,6 +92,6 @@ def release(event: RiskEvent, *, by: object, note: str = "") -> None:
         timeouts.restart_timeout(participation)
         progress.set_status(participation, participation.status_under_way())
     if fresh.conversation_id and holds:
-        chat.release(fresh.conversation_id)
+        lifecycle.release(fresh.conversation_id)
     acknowledge(fresh, by=by)
     record_act(fresh, SafetyAct.Kind.RELEASED, by=by, text=note)

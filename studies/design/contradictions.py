@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dialogue.chat.self_identification import names_itself
 from dialogue.documents import place_of, suggestion
 from dialogue.documents import translate as _
 from dialogue.languages import CODES
 from dialogue.schema import Rule, check_email
-from dialogue.self_identification import names_itself
 from studies.design.blocks import impossible
 from studies.design.plan import SCREENING
 from studies.design.safety_rules import SecondLine

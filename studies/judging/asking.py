@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dialogue.deidentification.redaction import MARK
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.judge import Ask, Scores, Way
 from dialogue.judges.parsing import Unscored
 from dialogue.judges.schemas import Explaining, Schema, with_format
-from dialogue.redaction import MARK
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from dialogue import self_identification
+from dialogue.chat import self_identification
+from dialogue.deidentification.redaction import Redaction, mark_version
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.store import PlannedJob, WantedItem
@@ -22,7 +23,6 @@ from dialogue.models import Call, Job, JobItem
 from dialogue.prompts import Prompts, mark_digest
 from dialogue.providers.base import Message
 from dialogue.providers.registry import model_for
-from dialogue.redaction import Redaction, mark_version
 from studies.design.spec import ArmSpec
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import load

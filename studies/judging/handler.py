@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from dialogue.deidentification.redaction import mark_version
 from dialogue.jobs.calls import Caller, Question, double_token_limit
 from dialogue.jobs.group_commit import in_database
 from dialogue.judges import probes
@@ -15,7 +16,6 @@ from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
 from dialogue.prompts import Prompts
 from dialogue.providers.registry import model_for
-from dialogue.redaction import mark_version
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
 from studies.judging.asking import Result, get_askers, get_ledger_note, with_form

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dialogue.identifiers import forms_of_name
+from dialogue.deidentification.identifiers import forms_of_name
+from dialogue.deidentification.redaction import Redaction
 from dialogue.judges.fields import ProfileLine, remove_field, text_of
 from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.strategies import get_strategy
@@ -12,7 +13,6 @@ from dialogue.languages import get_code
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
-from dialogue.redaction import Redaction
 from studies.judging.planning import make_profile_lookup
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun

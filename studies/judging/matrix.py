@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from dialogue.judges.strategies import get_strategies
 from dialogue.models import Job, JobItem
-from dialogue.prices import format_amount
+from dialogue.providers.prices import format_amount
 from studies.design.spec import ArmSpec
 from studies.judging.planning import KIND, ratings_of_track, runs_to_judge, track_of_simulated
 from studies.models import Response, Study

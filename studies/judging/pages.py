@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from dialogue.judges.fields import get_variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
 from dialogue.judges.strategies import fields_to_leave_out, get_strategies
-from dialogue.prices import load_prices
+from dialogue.providers.prices import load_prices
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
 from studies.judging.matrix import BudgetForm, get_matrix

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dialogue.deidentification.redaction import mark_version
 from dialogue.judges import fields, probes
 from dialogue.judges.probes import JudgeQuestion
 from dialogue.judges.prompts import JudgedItem
@@ -10,7 +11,6 @@ from dialogue.judges.schemas import Schema, build_scores_format
 from dialogue.judges.strategies import get_strategy
 from dialogue.prompts import mark_digest
 from dialogue.providers.base import Message
-from dialogue.redaction import mark_version
 from studies.instruments.definitions import Questionnaire
 from studies.judging.items import judged_items, scope_of
 from studies.judging.material import Material

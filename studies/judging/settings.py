@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dialogue import redaction
+from dialogue.deidentification import redaction
 from dialogue.judges import probes, schemas
 from dialogue.judges.roles import SEEKER, Role
 from dialogue.judges.strategies import get_strategy

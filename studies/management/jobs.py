@@ -21,8 +21,8 @@ from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
 from dialogue.jobs.store import PlannedJob
 from dialogue.models import Call, Job, JobItem
-from dialogue.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.base import ModelSettings, ProviderError
+from dialogue.providers.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.registry import get_recording, is_free
 from studies.management.command import Command, Progress
 from studies.simulation import estimate_words

@@ -11,8 +11,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from dialogue import chat
-from dialogue.access import revoke
+from dialogue.chat import lifecycle, state
+from dialogue.chat.access import revoke
 from dialogue.models import Conversation
 from dialogue.models.conversation import EndReason
 from dialogue.models.conversation import Status as ConversationStatus
@@ -113,7 +113,7 @@ def may_end(person: Participation) -> bool:
 
 
 @transaction.atomic
-def pause_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> list[chat.Notice] | None:
+def pause_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> list[state.Notice] | None:
     """Pause a person where they are; None if they are paused already or nothing of theirs is awaited.
 
     A reply that is under way still comes. Return what their sockets are to be told.
@@ -123,7 +123,7 @@ def pause_person(person: Participation, *, by: AbstractBaseUser, reason: str) ->
         return None
     Participation.objects.filter(pk=person.pk).update(paused_at=timezone.now())
     record(person.study, Kind.PERSON_PAUSED, by=by, reason=reason, participation=person)
-    return [chat.suspend(key) for key in open_conversations(fresh)]
+    return [lifecycle.suspend(key) for key in open_conversations(fresh)]
 
 
 @transaction.atomic
@@ -135,13 +135,13 @@ def resume_person(person: Participation, *, by: AbstractBaseUser, reason: str) -
     Participation.objects.filter(pk=person.pk).update(paused_at=None)
     timeouts.restart_timeout(fresh)
     for key in open_conversations(fresh):
-        chat.unsuspend(key)
+        lifecycle.unsuspend(key)
     record(person.study, Kind.PERSON_RESUMED, by=by, reason=reason, participation=person)
     return True
 
 
 @transaction.atomic
-def end_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> list[chat.Notice] | None:
+def end_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> list[state.Notice] | None:
     """End a person's part kindly: their data stay, and they get a completion code.
 
     Return what their sockets are to be told; None if they are over already, or held. Raises ReplyUnderWay, and then
@@ -151,9 +151,9 @@ def end_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> l
     if not may_end(fresh):
         return None
     keys = open_conversations(fresh)
-    if any(map(chat.is_reply_under_way, keys)):
+    if any(map(lifecycle.is_reply_under_way, keys)):
         raise ReplyUnderWay
-    notices = [chat.stop(key, EndReason.WITHDRAWN) for key in keys]
+    notices = [lifecycle.stop(key, EndReason.WITHDRAWN) for key in keys]
     fresh.active_seconds, fresh.completion_code = seconds_spent(fresh), progress.new_completion_code()
     fresh.save(update_fields=["active_seconds", "completion_code"])
     progress.set_status(fresh, Status.ENDED)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from dialogue.compiled_sql import CompiledQuery
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, Status, TurnState
@@ -131,7 +131,7 @@ def switch_language(participation: Participation, language: str) -> None:
         conversation__status=Status.CLOSED
     ):
         if run.conversation_id is not None:
-            chat.change_language(
+            lifecycle.change_language(
                 run.conversation_id,
                 language=language,
                 supporter=freeze_supporter(arm_of(run), language),

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from dialogue.models.conversation import EndReason
 from studies.design.plan import Step
 from studies.models import Participation, Receipt, Response
@@ -125,7 +125,7 @@ def leave(participation: Participation) -> None:
     if fresh.is_over():
         return
     for run in fresh.runs.filter(conversation__isnull=False):
-        chat.stop(run.conversation_id, EndReason.WITHDRAWN)
+        lifecycle.stop(run.conversation_id, EndReason.WITHDRAWN)
     fresh.active_seconds = seconds_spent(fresh)
     fresh.save(update_fields=["active_seconds"])
     set_status(fresh, Status.WITHDRAWN)

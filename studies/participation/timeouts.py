@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from dialogue.models.conversation import EndReason
 from studies.allocation.leases import absent_since
 from studies.models import Participation, Study
@@ -78,7 +78,7 @@ def time_out(study: Study, due: list[int], now: datetime) -> None:
 def close_open_conversations(person: Participation) -> None:
     """Close the person's conversations and keep their data, as when they leave."""
     for run in person.runs.filter(conversation__isnull=False):
-        chat.stop(run.conversation_id, EndReason.WITHDRAWN)
+        lifecycle.stop(run.conversation_id, EndReason.WITHDRAWN)
     person.drafts.all().delete()
     person.active_seconds = seconds_spent(person)
     person.save(update_fields=["active_seconds"])
@@ -119,5 +119,5 @@ def readmit(person: Participation) -> bool:
     fresh.save(update_fields=["status", "ended_at", "active_seconds"])
     restart_timeout(fresh)
     for run in fresh.runs.filter(conversation__isnull=False):
-        chat.reopen_unused(run.conversation_id)
+        lifecycle.reopen_unused(run.conversation_id)
     return True

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dialogue import chat
+from dialogue.chat import lifecycle, state
 from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import Turn
 from dialogue.models.conversation import Status, TurnState
@@ -92,15 +92,15 @@ def leave_role(_person: Participation, run: ArmRun) -> HttpResponse:
 
 
 def stop_conversation(_person: Participation, run: ArmRun) -> HttpResponse:
-    with suppress(chat.ChatRefused):  # it has ended meanwhile, or the team has paused the person
-        chat.end(run.conversation_id, early=True)
+    with suppress(state.ChatRefused):  # it has ended meanwhile, or the team has paused the person
+        lifecycle.end(run.conversation_id, early=True)
     return redirect("study")
 
 
 def skip_role(person: Participation, run: ArmRun) -> HttpResponse:
     """End a conversation in which no reply has come yet, without its ratings; once one has come, stop it as usual."""
-    with suppress(chat.ChatRefused):  # as above; then its ratings stay
-        chat.end(run.conversation_id, early=True)
+    with suppress(state.ChatRefused):  # as above; then its ratings stay
+        lifecycle.end(run.conversation_id, early=True)
         if run.conversation is not None and run.conversation.answered_turns() == 0:
             progress.drop_ratings(person, run=run.position)
     return redirect("study")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from dialogue.demonstration import HUMAN_NOISE, planted_score
+from dialogue.demonstration.judges import HUMAN_NOISE, planted_score
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import DemonstrationSupporter
 from studies.bots.answers import LENIENCY

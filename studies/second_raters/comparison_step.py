@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dialogue import self_identification
+from dialogue.chat import self_identification
 from dialogue.models import Turn
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire

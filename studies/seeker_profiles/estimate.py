@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dialogue.jobs.estimate import Estimate, Load, Typical, Typicals, sum_loads
 from dialogue.jobs.store import WantedItem
 from dialogue.models import Call
-from dialogue.prices import estimate_tokens
+from dialogue.providers.prices import estimate_tokens
 from dialogue.seekers.profile_draw import DrawnPart
 from dialogue.seekers.profile_expansion import expander_messages, validator_messages
 from dialogue.seekers.profile_writer import writer_messages

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from dialogue.identifiers import has_name
+from dialogue.deidentification.identifiers import has_name
 from dialogue.seekers.profile_checks import OwnAnswers
 from dialogue.seekers.profile_writer import WriterInput
 from dialogue.seekers.profiles import BIG_FIVE

@@ -14,9 +14,9 @@ from dialogue.jobs.estimate import Load, cost_of
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.store import today
 from dialogue.models import Call
-from dialogue.prices import Prices, estimate_tokens
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply, copy_settings
 from dialogue.providers.openai_client import load_client
+from dialogue.providers.prices import Prices, estimate_tokens
 from dialogue.providers.registry import has_key, is_free, model_for
 from dialogue.safety import second_line
 from studies.design.spec import ArmSpec, StudySpec

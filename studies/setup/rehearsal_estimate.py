@@ -6,8 +6,8 @@ from typing import Any
 from dialogue.jobs.estimate import ASSUMED, Load, cost_of
 from dialogue.jobs.store import today
 from dialogue.models import Call
-from dialogue.prices import Prices, estimate_tokens
 from dialogue.providers.base import Message, copy_settings
+from dialogue.providers.prices import Prices, estimate_tokens
 from dialogue.providers.registry import has_key, is_free
 from studies.design.plan import steps_for
 from studies.design.spec import ArmSpec, StudySpec

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
-from dialogue.identifiers import has_name
+from dialogue.deidentification.identifiers import has_name
 from dialogue.judges.makers import known_names
 from studies.design.serialisation import spec_to_json
 from studies.design.spec import StudySpec

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from asgiref.sync import async_to_sync
 from django.db.models import Avg, Count, Q
 
-from dialogue import simulated_dialogue
 from dialogue.jobs.estimate import MOST_ITEMS, DryCaller, Load, Turns, sample_items, scale_loads
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
 from dialogue.seekers.profiles import Profile
 from dialogue.seekers.prompts import thinker_messages
 from dialogue.seekers.reading import Thought, read_thought
-from dialogue.simulated_dialogue import SimulatedDialogue
-from dialogue.simulation import Simulation, accept_any_reply
+from dialogue.simulation import simulated_dialogue
+from dialogue.simulation.runner import Simulation, accept_any_reply
+from dialogue.simulation.simulated_dialogue import SimulatedDialogue
 from studies.models import Study
 from studies.participation.chats import freeze_supporter
 from studies.simulation.handler import Material, SimulationHandler

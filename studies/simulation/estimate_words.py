@@ -8,7 +8,7 @@ from django.conf import settings
 from dialogue.jobs import store
 from dialogue.jobs.estimate import Answers, Cost, Estimate, cost_of
 from dialogue.models import Call
-from dialogue.prices import format_amount, load_prices
+from dialogue.providers.prices import format_amount, load_prices
 from dialogue.providers.registry import has_key, is_free
 from studies.workbench.labels import one_or_more
 

@@ -20,8 +20,8 @@ from dialogue.seekers import gates, prompts
 from dialogue.seekers.behaviours import instruction
 from dialogue.seekers.profiles import Profile, write_for_seeker, write_for_supporter
 from dialogue.seekers.reading import Unread, read_utterance
-from dialogue.simulated_dialogue import SimulatedDialogue
-from dialogue.simulation import Simulation
+from dialogue.simulation.runner import Simulation
+from dialogue.simulation.simulated_dialogue import SimulatedDialogue
 from studies.design.spec import SUPPORTER, ArmSpec
 from studies.instruments.loading import load
 from studies.judging.handler import build_answer

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest_details
 from dialogue.judges.strategies.standard import Standard
-from dialogue.prices import format_amount
+from dialogue.providers.prices import format_amount
 from studies.design.spec import ArmSpec
 from studies.models import Study
 from studies.participation.language import instrument_language

@@ -10,7 +10,7 @@ from dialogue.providers.base import ModelSettings, copy_settings
 from dialogue.seekers.behaviours import Condition, average, worst_case
 from dialogue.seekers.profiles import Profile
 from dialogue.seekers.prompts import NAMES
-from dialogue.simulation import Seeker
+from dialogue.simulation.runner import Seeker
 from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, to_plain
 

@@ -1,8 +1,8 @@
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
-from dialogue import chat as rules
-from dialogue.access import grant
+from dialogue.chat import lifecycle, signs
+from dialogue.chat.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import lines_for
@@ -108,7 +108,7 @@ class Chat(StepKind):
             turns=turns_seen(run, first_since_last_pause(run.conversation)),
             seconds=visit.seconds,
         )
-        rules.resume(run.conversation.pk)
+        lifecycle.resume(run.conversation.pk)
         words = find_words(visit.participation, questionnaire, values)
         visit.shows_danger = screen_words(visit.participation, words, run)
 
@@ -128,7 +128,7 @@ def first_since_last_pause(conversation: Conversation) -> int:
 
 def needs_help(person: Participation, conversation: Conversation) -> bool:
     """Return whether the card with help stands open: after the last turn, or after words in a form."""
-    after_turn = conversation.started_at is not None and rules.needs_help(conversation)
+    after_turn = conversation.started_at is not None and signs.needs_help(conversation)
     return after_turn or answers.awaits_answer(answers.get_event(person))
 
 

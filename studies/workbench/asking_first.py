@@ -17,7 +17,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from dialogue.prices import format_amount
+from dialogue.providers.prices import format_amount
 from studies.models import Study
 from studies.workbench import tasks
 from studies.workbench.access import navigation, show, study_page

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dialogue.prices import format_amount
+from dialogue.providers.prices import format_amount
 from studies.workbench import labels
 
 UNSET = "unset"

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from dialogue.prices import load_prices
+from dialogue.providers.prices import load_prices
 from studies.models import Study
 
 PAID = ("judge", "benchmark", "build_profiles", "run_bots")

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dialogue.judges.strategies import get_strategies
-from dialogue.prices import format_amount
+from dialogue.providers.prices import format_amount
 from studies.models import Participation
 from studies.workbench import labels
 from studies.workbench.model_check_words import count_answers

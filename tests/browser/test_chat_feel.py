@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, WebSocketRoute, expect
 
-from dialogue import chat_frames
+from dialogue.chat import chat_frames
 from tests.browser.survey import NEXT_FRAME, PROBES
 from tests.browser.test_walk import DESKTOP, PHONE
 from tests.browser.visitor import HurriedVisitor, come_in

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from dialogue.chat import LOCKED_CONVERSATION, PAST_TURN_FIELDS, PAST_TURNS, get_past_turns, lock_conversation
+from dialogue.chat.state import LOCKED_CONVERSATION, PAST_TURN_FIELDS, PAST_TURNS, get_past_turns, lock_conversation
 from dialogue.compiled_sql import insert_numbered, insert_plain, update_plain
 from dialogue.models import Call, Conversation, InnerState, Turn
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialogue.chat.supporters import system_prompt
 from dialogue.judges.prompts import (
     InnerState,
     JudgedItem,
@@ -24,7 +25,6 @@ from dialogue.safety.second_line import EarlierTurn, SecondLine, question_about,
 from dialogue.seekers import prompts as seekers
 from dialogue.seekers.profile_writer import WriterInput, writer_messages
 from dialogue.seekers.reading import Thought
-from dialogue.supporters import system_prompt
 from tests.dialogue.obedient_judge import Place, is_told, obeys
 
 FOLDER = Path(__file__).parent
@@ -138,7 +138,7 @@ def test_second_line_reads_no_label_within_a_message(label: str) -> None:
 
 
 def ordinary_texts() -> list[str]:
-    told = json.loads((FOLDER / "release_sentences.json").read_text(encoding="utf-8"))
+    told = json.loads((FOLDER / "deidentification" / "release_sentences.json").read_text(encoding="utf-8"))
     found = [told]
     texts = []
     while found:

@@ -9,8 +9,8 @@ from channels.db import database_sync_to_async
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from dialogue import chat_frames, consumers, replies
-from tests.dialogue.test_consumers import Model, opened, room
+from dialogue.chat import chat_frames, consumers, replies
+from tests.dialogue.chat.test_consumers import Model, opened, room
 from tests.fuzz.amount import get_amount
 from tests.fuzz.hostile import NODES, VALUES, changed, damaged
 from tests.fuzz.watch import Watch, digest, watching

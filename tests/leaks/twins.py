@@ -7,7 +7,7 @@ from difflib import unified_diff
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from dialogue.pacing import WINDOW
+from dialogue.chat.pacing import WINDOW
 from tests.leaks.recorder import Heard, Passed, Recorder
 
 BY_CHANCE = {

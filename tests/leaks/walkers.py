@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 import aiohttp
 
-from dialogue.chat_frames import MAX_CHARACTERS
+from dialogue.chat.chat_frames import MAX_CHARACTERS
 from studies.bots.page_reader import Page, read_page
 from studies.bots.walker import Bot, Talk
 from tests.leaks.markers import CHECKPOINT, MAX_TURNS

@@ -1,6 +1,6 @@
 """A benchmark run of the demonstration's five scripted arms with its twelve profiles in both conditions: what is
-planted in the scripts (dialogue/demonstration.py, dialogue/demonstration_seekers.py) comes back in the report. Once by
-the command's own runner on SQLite, and once by two of Celery's workers on PostgreSQL."""
+planted in the scripts (dialogue/demonstration) comes back in the report. Once by the command's own runner on SQLite,
+and once by two of Celery's workers on PostgreSQL."""
 
 import csv
 import json

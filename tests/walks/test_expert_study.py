@@ -12,7 +12,7 @@ from statistics import fmean
 
 import pytest
 
-from dialogue.demonstration import HUMAN_NOISE, planted_score
+from dialogue.demonstration.judges import HUMAN_NOISE, planted_score
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import DemonstrationSupporter
 from studies.bots.answers import LENIENCY

@@ -16,7 +16,7 @@ import pytest
 from django.core import signing
 from django.urls import Resolver404, URLPattern
 
-from dialogue.chat_frames import ErrorCode
+from dialogue.chat.chat_frames import ErrorCode
 from studies.urls import urlpatterns
 from tests.leaks import markers
 from tests.leaks.markers import FLOOR, HALLS, RATE, ROOMS, Marker

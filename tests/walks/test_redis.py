@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from dialogue.redis_layer import AGAIN, MISSED, RedisLayer
+from dialogue.chat.redis_layer import AGAIN, MISSED, RedisLayer
 from tests.faults.line import Line
 from tests.faults.site import REDIS, forget_keys, redis_answers
 from tests.server import Server, come_in, serving

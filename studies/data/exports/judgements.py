@@ -13,12 +13,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from dialogue.deidentification.redaction import MARK
 from dialogue.jobs.calls import ANSWERED
 from dialogue.judges.parsing import find_explanation
 from dialogue.judges.probes import SIGN, variant_of
 from dialogue.judges.prompts import JudgedTurn, items_of_form, transcript
 from dialogue.models import Call, JobItem
-from dialogue.redaction import MARK
 from studies.data.exports.columns import Filter, conversation_of, get_rated_turn, participant_of
 from studies.judging.material import get_turns
 from studies.judging.planning import KIND, get_subject

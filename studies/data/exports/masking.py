@@ -1,6 +1,6 @@
 """Mask identifying details in the words of exported tables, where the study says so (`redact_exports`)."""
 
-from dialogue.redaction import redact_message
+from dialogue.deidentification.redaction import redact_message
 from studies.data.exports.columns import REDACTED, Filter, Rows, Table
 from studies.models import Study
 

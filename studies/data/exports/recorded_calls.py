@@ -7,12 +7,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from dialogue.deidentification.redaction import MARK
 from dialogue.jobs.calls import ANSWERED
 from dialogue.models import Call
 from dialogue.providers.base import PARAMETERS, Message, ModelSettings
 from dialogue.providers.recorded import NOT_RECORDED, question_of
 from dialogue.providers.registry import RECORDED
-from dialogue.redaction import MARK
 from studies.data.exports.columns import Filter
 from studies.data.exports.lines import Row
 from studies.data.exports.tables import calls_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialogue.redaction import RELEASE_VERSION
+from dialogue.deidentification.redaction import RELEASE_VERSION
 from studies.data.release.filters import LeftOut
 from studies.data.release.records import Record
 from studies.instruments.definitions import Item, Questionnaire

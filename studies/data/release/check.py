@@ -15,10 +15,10 @@ from typing import Any
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from dialogue.indirect_identifiers import Names
+from dialogue.deidentification.indirect_identifiers import Names
+from dialogue.deidentification.redaction import redact_for_release
 from dialogue.models import Conversation, RiskEvent, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status
-from dialogue.redaction import redact_for_release
 from studies.data.release.filters import BOX, GRAVE
 from studies.models import Answer, ArmRun, Consent, Participation, Study
 from studies.models.participation import Status as PersonStatus

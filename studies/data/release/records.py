@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialogue.identifiers import forms_of_name
-from dialogue.indirect_identifiers import Names, collect_names, collect_repeated_names
-from dialogue.redaction import redact_for_release
+from dialogue.deidentification.identifiers import forms_of_name
+from dialogue.deidentification.indirect_identifiers import Names, collect_names, collect_repeated_names
+from dialogue.deidentification.redaction import redact_for_release
 
 Record = dict[str, Any]
 

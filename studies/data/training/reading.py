@@ -6,10 +6,10 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
+from dialogue.deidentification.redaction import mask_identity
 from dialogue.judges.roles import SEEKER
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
-from dialogue.redaction import mask_identity
 from studies.data.exports.masking import is_masked
 from studies.data.training.card import Counts
 from studies.data.training.filters import RISK, Facts, LeftOut, StoredTurn, consents_to_training, usable, why_left_out

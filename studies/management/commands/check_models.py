@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from dialogue.languages import CODES
-from dialogue.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.base import ProviderError
+from dialogue.providers.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.registry import get_recording
 from studies.management.command import Command as Base
 from studies.management.command import Progress

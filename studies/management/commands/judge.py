@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from dialogue.deidentification.redaction import MARK
 from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, discard_changes
 from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
@@ -14,7 +15,6 @@ from dialogue.judges.schemas import RESPONSE_FORMAT
 from dialogue.judges.strategies import get_strategies, get_strategy
 from dialogue.providers.base import PARAMETERS
 from dialogue.providers.registry import is_free
-from dialogue.redaction import MARK
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
     EVERY_TURN,

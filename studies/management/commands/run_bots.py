@@ -13,7 +13,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from dialogue.models import Call
-from dialogue.prices import PriceFileError, load_prices
+from dialogue.providers.prices import PriceFileError, load_prices
 from studies.bots.answers import Person
 from studies.bots.walker import Bot, BotStuck, NoReply
 from studies.design.spec import StudySpec

@@ -10,7 +10,7 @@ from dialogue.jobs import batch_store
 from dialogue.jobs.batcher import run_batcher
 from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.models import Job
-from dialogue.prices import PriceFileError
+from dialogue.providers.prices import PriceFileError
 from studies.management.command import Command as Base
 from studies.management.jobs import stop_on_signals, worker
 from studies.workbench.labels import one_or_more

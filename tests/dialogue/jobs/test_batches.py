@@ -14,9 +14,9 @@ from dialogue.jobs import batch_store, batcher, store
 from dialogue.jobs.calls import open_attempts
 from dialogue.jobs.runner import Runner
 from dialogue.models import Batch, Call, Job, JobItem, Spending
-from dialogue.prices import load_prices
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.batches import NotRun, Standing
+from dialogue.providers.prices import load_prices
 from dialogue.providers.retrying import Retries
 from tests.dialogue.jobs import work
 from tests.dialogue.jobs.work import STATES, job, question, run, states, wanted

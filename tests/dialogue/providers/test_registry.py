@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
+from dialogue.demonstration.judges import DemonstrationJudge, DemonstrationThinker
 from dialogue.providers.base import Message, ModelSettings, ProviderError
 from dialogue.providers.openai_compatible import OpenAICompatible
 from dialogue.providers.registry import KINDS, get_api_key, model_for

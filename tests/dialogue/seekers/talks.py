@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue.demonstration_seekers import ScriptedSeeker
+from dialogue.demonstration.seekers import ScriptedSeeker
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import DemonstrationSupporter

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from dialogue import routing as dialogue_routing
+from dialogue.chat import routing as dialogue_routing
 from studies import routing as studies_routing
 
 CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")

@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import assignments
 from studies.board import act_pages
 from studies.models import BoardAct, Consent, Participation
 from studies.participation import exclusions
@@ -270,14 +270,16 @@ def test_nobody_is_ended_in_the_middle_of_a_reply(study, desk, someone):
     person, _browser = someone
     run = factories.run_with_turns(study, person, status="open")
     now = timezone.now()
-    turn = factories.add_turn(run.conversation, 3, state="waiting", owner="a process", lease_until=now + chat.LEASE)
+    turn = factories.add_turn(
+        run.conversation, 3, state="waiting", owner="a process", lease_until=now + assignments.LEASE
+    )
     page = desk.post(address("end-person", person.code), {"reason": "ill", "code": person.code})
     assert page.status_code == 409
     assert "A reply is being written to them." in text_of(page)
     person.refresh_from_db()
     assert (person.status, acts()) == ("active", [])
 
-    turn.lease_until = now - chat.LEASE  # no one is fetching it any more
+    turn.lease_until = now - assignments.LEASE  # no one is fetching it any more
     turn.save()
     desk.post(address("end-person", person.code), {"reason": "ill", "code": person.code})
     person.refresh_from_db()

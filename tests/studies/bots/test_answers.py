@@ -1,7 +1,7 @@
 import pytest
 from django.template.loader import render_to_string
 
-from dialogue.demonstration import HUMAN_NOISE, planted_score
+from dialogue.demonstration.judges import HUMAN_NOISE, planted_score
 from studies.bots.answers import FACTORS, Person, answer, recognise_questionnaire
 from studies.bots.page_reader import Form, read_page
 from studies.instruments.definitions import Option

@@ -2,7 +2,7 @@ from itertools import islice
 
 import pytest
 
-from dialogue.demonstration import planted_quality
+from dialogue.demonstration.judges import planted_quality
 from dialogue.safety.screening import screen_message, screen_reply
 from studies.bots.stories import LEADS, STORIES, Story, lines_for
 from studies.instruments.loading import load

@@ -6,8 +6,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from dialogue.models import RiskEvent
+from dialogue.models.conversation import EndReason
 from dialogue.models.conversation import Status as ConversationStatus
 from dialogue.safety.categories import PAGE_CATEGORIES
 from dialogue.safety.patterns import LANGUAGES, load_patterns
@@ -185,9 +186,9 @@ CONFIRMS = "Releasing confirms that someone has taken care of this."
 def test_release_says_what_it_would_do(desk, study):
     held = sign_in_talk(study)
     continued = sign_in_talk(study, status="active", continued_at=timezone.now())
-    chat.release(continued.conversation_id)
+    lifecycle.release(continued.conversation_id)
     stopped, answered = sign_in_talk(study, status="stopped", level=4), sign(study)
-    chat.stop(stopped.conversation_id, chat.EndReason.SAFETY)
+    lifecycle.stop(stopped.conversation_id, EndReason.SAFETY)
 
     told = {}
     for event in (held, continued, stopped, answered):

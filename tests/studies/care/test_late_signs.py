@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 from django.db import connection
 
-from dialogue import chat
+from dialogue.chat import assignments, inquiries, lifecycle, messages
 from dialogue.models import Conversation, RiskEvent, Supporter, Turn
 from dialogue.providers.base import Reply
 from dialogue.safety.second_line import Answer, Finding, SecondLine
@@ -48,16 +48,16 @@ def test_what_the_second_line_finds_late_alarms_and_holds_no_one_who_is_gone(
     level: int, leave: Callable[[Participation], None]
 ) -> None:
     person, conversation = person_in_chat(second_line=asdict(SecondLine(kind="scripted", model=f"level-{level}")))
-    taken = chat.take_seeker_turn(conversation.pk, client_id="a", text="one last thing", owner="me").assignment
+    taken = messages.take_seeker_turn(conversation.pk, client_id="a", text="one last thing", owner="me").assignment
     assert taken is not None
     assert taken.inquiry is not None
-    chat.end(conversation.pk, early=True)
+    lifecycle.end(conversation.pk, early=True)
     leave(person)
     person.refresh_from_db()
     before = (person.status, person.ended_at)
 
-    found = chat.AnsweredInquiry(taken.inquiry, Answer(Finding(level, ("self",), "watch"), REPLY))
-    chat.hold_message(taken, REPLY, found, help_seq=taken.seq)
+    found = assignments.AnsweredInquiry(taken.inquiry, Answer(Finding(level, ("self",), "watch"), REPLY))
+    inquiries.hold_message(taken, REPLY, found, help_seq=taken.seq)
 
     person.refresh_from_db()
     assert (person.status, person.ended_at) == before
@@ -92,7 +92,7 @@ def test_message_that_shows_danger_and_one_who_leaves_wait_for_each_other(monkey
     words = "I am going to kill myself tonight"
     message = threading.Thread(
         target=run,
-        args=[lambda: chat.take_seeker_turn(conversation.pk, client_id="a", text=words, owner="me")],
+        args=[lambda: messages.take_seeker_turn(conversation.pk, client_id="a", text=words, owner="me")],
     )
     message.start()
     assert reached.wait(30)

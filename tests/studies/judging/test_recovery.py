@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from dialogue.demonstration import PLANTED_BIAS
+from dialogue.demonstration.judges import PLANTED_BIAS
 from dialogue.models import Turn
 from dialogue.providers.scripted import SUPPORTERS
 from studies.models import Pair, PairPlan, Study

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from dialogue import chat
+from dialogue.chat import lifecycle
 from studies.data.exports.codebook import build_codebook
 from studies.data.exports.columns import Filter
 from studies.data.exports.tables import ANSWERS, TABLES
@@ -55,7 +55,7 @@ class Leaver(Person):
         if self.step.run not in self.silent:
             return super().converse()
         self.page()
-        chat.end(self.conversation().pk, early=True)
+        lifecycle.end(self.conversation().pk, early=True)
         self.page()
 
 

@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
+from dialogue.deidentification.redaction import Redaction
 from dialogue.judges.prompts import judge_messages
 from dialogue.models import Conversation, RiskEvent, Turn
 from dialogue.prompts import DEFAULTS
-from dialogue.redaction import Redaction
 from studies.data.erasure import erase
 from studies.data.exports.columns import Filter
 from studies.data.exports.tables import CONVERSATIONS, conversations, turns

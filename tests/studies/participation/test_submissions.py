@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
 
-from dialogue import chat, chat_frames
+from dialogue.chat import chat_frames, history, messages
 from dialogue.models import Turn
 from studies.data import erasure
 from studies.models import Answer, Draft, Participation, Rater, Response, Study, Submission
@@ -256,7 +256,7 @@ def test_taking_leave_and_stepping_out_answer_every_form_with_a_redirect():
 
 def seen_up_to(person: Person, turn: int) -> None:
     run = person.row.runs.get(position=1)
-    chat.mark_seen(run.conversation_id, run.conversation.turns.get(number=turn).reply_seq)
+    history.mark_seen(run.conversation_id, run.conversation.turns.get(number=turn).reply_seq)
 
 
 def test_rating_tells_the_turns_that_it_was_given_on():
@@ -300,7 +300,7 @@ def test_how_a_message_was_written_is_stored_where_it_was_agreed_to(recorded):
     conversation.timings = recorded
     conversation.save()
     timing = chat_frames.Timing(reading_ms=4000, typing_ms=9000, focus_losses=1, pasted=True)
-    chat.take_seeker_turn(conversation.pk, client_id=str(uuid.uuid4()), text="Hello.", owner="me", timing=timing)
+    messages.take_seeker_turn(conversation.pk, client_id=str(uuid.uuid4()), text="Hello.", owner="me", timing=timing)
     turn = Turn.objects.get()
     stored = turn.reading_ms, turn.typing_ms, turn.focus_losses, turn.pasted
     assert stored == ((4000, 9000, 1, True) if recorded else (None, None, None, None))

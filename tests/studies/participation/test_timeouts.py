@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import lifecycle, messages, state
 from dialogue.models import RiskEvent, Turn
 from studies.allocation.card_blocks import shown_rows
 from studies.care import oncall, sending
@@ -198,8 +198,8 @@ def test_the_socket_of_an_open_page_is_refused():
     silent_for(person)
     timeouts.time_out_absent(person.row.study)
     room = person.row.runs.get().conversation_id
-    with pytest.raises(chat.ChatRefused) as refused:
-        chat.take_seeker_turn(room, client_id="late", text="Are you there?", owner="test")
+    with pytest.raises(state.ChatRefused) as refused:
+        messages.take_seeker_turn(room, client_id="late", text="Are you there?", owner="test")
     assert refused.value.code == "closed"
 
 
@@ -462,7 +462,7 @@ def test_a_conversation_that_the_person_ended_at_once_stays_ended(desk):
     person = Person("hearts")
     person.go_to("chat", run=1)
     person.page()
-    chat.end(person.conversation().pk, early=True)
+    lifecycle.end(person.conversation().pk, early=True)
     silent_for(person)
     timeouts.time_out_absent(person.row.study)
     desk.post(address("let-back", person.row))

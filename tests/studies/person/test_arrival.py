@@ -6,7 +6,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from dialogue.access import conversation_for
+from dialogue.chat.access import conversation_for
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import board_acts, enrolment

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dialogue import chat
+from dialogue.chat import history, lifecycle
 from dialogue.models import Conversation, RiskEvent, Turn
 from studies.bots.page_reader import read_page
 from studies.care import oncall
@@ -546,7 +546,7 @@ def test_open_conversation_tells_its_page_that_a_reply_was_withheld():
 def test_first_page_after_a_conversation_keeps_the_lines_and_the_next_one_not():
     person = someone()
     person.say("I just want to disappear")
-    chat.end(person.conversation().pk, early=True)
+    lifecycle.end(person.conversation().pk, early=True)
     assert 'href="tel:988"' in look(person)
     assert person.step.kind != "chat"
     person.send(person.answers())
@@ -703,7 +703,7 @@ def test_who_left_it_open_is_asked_before_they_continue():
     person.go_to("chat", run=1)
     person.page()
     person.say(GRAVE)
-    chat.end(person.conversation().pk, early=True)
+    lifecycle.end(person.conversation().pk, early=True)
     asked = page_of(person)
     assert ("One question before you continue" in asked, asked.count(GRAVE)) == (True, 1)
     press(person, "role")
@@ -759,5 +759,5 @@ def test_conversation_of_another_person_is_untouched():
     other.go_to("chat", run=1)
     other.page()
     person.client.post("/study/unsafe/")
-    assert chat.get_missed_frames(other.conversation().pk, 0).frames == []
+    assert history.get_missed_frames(other.conversation().pk, 0).frames == []
     assert other.conversation().status == "open"

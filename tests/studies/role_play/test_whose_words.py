@@ -4,7 +4,7 @@ import pytest
 from django.core import mail
 from django.core.management import call_command
 
-from dialogue import chat
+from dialogue.chat import history, signs
 from dialogue.models import RiskEvent
 from studies.care import oncall
 from tests.people import Person
@@ -40,7 +40,7 @@ def test_line_of_a_difficult_seeker_that_only_the_classifier_suspects_asks_nothi
     taken = counsellor.say(SUSPECTED)
     sign = RiskEvent.objects.get()
     assert (sign.level, sign.entries, taken.frames) == (2, ["classifier"], ())
-    assert all(frame.type != "help" for frame in chat.get_missed_frames(counsellor.conversation().pk, 0).frames)
+    assert all(frame.type != "help" for frame in history.get_missed_frames(counsellor.conversation().pk, 0).frames)
 
 
 def test_words_that_a_pattern_finds_are_asked_about(counsellor: Person) -> None:
@@ -49,9 +49,9 @@ def test_words_that_a_pattern_finds_are_asked_about(counsellor: Person) -> None:
 
 def test_own_words_of_level_2_keep_the_lines_at_hand(counsellor: Person) -> None:
     counsellor.say(PASSIVE)
-    assert not chat.needs_help(counsellor.conversation())
+    assert not signs.needs_help(counsellor.conversation())
     answer(counsellor, 2, "me")
-    assert chat.needs_help(counsellor.conversation())
+    assert signs.needs_help(counsellor.conversation())
     assert (counsellor.step.kind, mail.outbox) == ("chat", [])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogue.identifiers import has_name
+from dialogue.deidentification.identifiers import has_name
 from studies.seeker_profiles.source import ALIASES, ages_of, kind_of_work, profile_source
 from tests import factories
 from tests.studies.seeker_profiles.people import PROFILE, person

@@ -10,8 +10,8 @@ from django.core.management import call_command
 
 from dialogue.jobs.estimate import Estimate, Load, cost_of, filler_text, scale_loads
 from dialogue.models import Call, Conversation, Job, Supporter, Turn
-from dialogue.prices import Entry, Price, Prices, estimate_tokens
 from dialogue.providers.base import Message, ModelSettings
+from dialogue.providers.prices import Entry, Price, Prices, estimate_tokens
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Rater, Response, SeekerProfile, Study
 from studies.simulation import estimate_words
@@ -139,7 +139,7 @@ def test_samples_are_scaled_to_all_items():
 
 @pytest.mark.parametrize(("language", "characters"), [("en", 400), ("zh-hans", 150)])
 def test_filling_has_the_tokens_that_it_stands_for(language, characters):
-    """Without those around a message: dialogue.prices.TOKENS_AROUND_A_MESSAGE."""
+    """Without those around a message: dialogue.providers.prices.TOKENS_AROUND_A_MESSAGE."""
     assert estimate_tokens([Message("user", filler_text(characters, language))]) - 4 == 100
 
 

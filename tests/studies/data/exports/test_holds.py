@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dialogue import chat
+from dialogue.chat import lifecycle, messages
 from dialogue.models import Conversation, RiskEvent
 from dialogue.models.conversation import EndReason, Status
 from studies.care import oncall
@@ -42,7 +42,7 @@ def of_holds(study: Study) -> tuple[Any, ...]:
 
 
 def say(run: ArmRun, text: str = SAID) -> None:
-    chat.take_seeker_turn(run.conversation_id, client_id="m", text=text, owner="w")
+    messages.take_seeker_turn(run.conversation_id, client_id="m", text=text, owner="w")
 
 
 def lift(after: int) -> None:
@@ -84,7 +84,7 @@ def test_seconds_of_several_holds_are_added_up(study: Study, run: ArmRun):
 
 def test_a_hold_that_the_end_came_before_was_not_lifted(study: Study, run: ArmRun):
     say(run)
-    chat.stop(run.conversation_id, EndReason.WITHDRAWN)
+    lifecycle.stop(run.conversation_id, EndReason.WITHDRAWN)
     lift(after=3600)
     assert of_holds(study) == (1, 0, None)
     assert exported(study)["end_reason"] == "withdrawn"

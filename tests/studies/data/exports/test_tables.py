@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from dialogue.deidentification.redaction import redact_message
 from dialogue.models import Call, InnerState, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
-from dialogue.redaction import redact_message
 from studies.data.exports.columns import REDACTED, Filter, Table
 from studies.data.exports.masking import read_rows
 from studies.data.exports.tables import TABLES

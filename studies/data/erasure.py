@@ -128,6 +128,9 @@ def clear_write_ahead_log() -> None:
 @transaction.atomic
 def erase_rows(participation: Participation) -> RemovedRecords:
     person = lock_person(participation)
+    if not person.is_over() and person.consents.exists():  # they leave with it, and their time counts
+        person.status = Status.WITHDRAWN
+        person.save(update_fields=["status"])
     book_owed(person.study)  # the rule needs what is erased now
     removed = RemovedRecords(remove_rows(scope_of(person)))
     cut_links(person)

@@ -62,7 +62,10 @@ class Gate:
 
 
 def refuse_stranger(request: HttpRequest) -> HttpResponse | None:
+    """Return the sign-in, or for a form that was sent after the session had ended, how to keep what was written."""
     if not request.user.is_authenticated:
+        if request.method == "POST":
+            return render(request, "studies/research/too_long.html", status=403)
         return redirect_to_login(request.get_full_path(), reverse("research-sign-in"))
     return None if is_researcher(request.user) else refusal(request)
 

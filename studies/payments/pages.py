@@ -88,7 +88,12 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def payments_page(
-    request: HttpRequest, study: Study, form: CorrectionForm, *, payees_form: PayeesForm | None = None, status: int = 200
+    request: HttpRequest,
+    study: Study,
+    form: CorrectionForm,
+    *,
+    payees_form: PayeesForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     """Show the page; what is owed by now is booked first."""
     book_owed(study)

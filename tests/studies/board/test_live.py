@@ -238,7 +238,7 @@ def test_unblinding_is_of_one_study(desk, hearts):
 def test_unblinding_is_for_researchers(hearts):
     stranger, person = Client(), Client()
     person.force_login(User.objects.create(username="bob"))
-    assert stranger.post(address("unblind"), SURE).status_code == 302
+    assert stranger.post(address("unblind"), SURE).status_code == 403
     assert person.post(address("unblind"), SURE).status_code == 403
     assert is_blinded(hearts)
 

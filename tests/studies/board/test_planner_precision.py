@@ -152,7 +152,7 @@ def test_a_task_that_cannot_plan_says_why(study):
 
 def test_precision_is_for_researchers(study):
     assert Client().get(PAGE).status_code == 302
-    assert Client().post(PAGE).status_code == 302
+    assert Client().post(PAGE).status_code == 403
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -155,7 +155,7 @@ def test_closing_and_opening_are_for_researchers(name, hearts):
     stranger, person = Client(), Client()
     person.force_login(User.objects.create(username="bob"))
     was = Study.objects.get().closed_at
-    assert stranger.post(address(name), {"key": "hearts"}).status_code == 302
+    assert stranger.post(address(name), {"key": "hearts"}).status_code == 403
     assert person.post(address(name), {"key": "hearts"}).status_code == 403
     assert Study.objects.get().closed_at == was
 

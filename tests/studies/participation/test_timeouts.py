@@ -536,7 +536,7 @@ def test_letting_back_is_for_researchers(hearts):
     timeouts.time_out_absent(hearts)
     other = Client()
     other.force_login(User.objects.create(username="bob"))
-    assert Client().post(address("let-back", person)).status_code == 302
+    assert Client().post(address("let-back", person)).status_code == 403
     assert other.post(address("let-back", person)).status_code == 403
     assert status_of(person) == "timed_out"
 

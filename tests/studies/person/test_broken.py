@@ -22,6 +22,12 @@ def test_researcher_whose_form_was_open_too_long_reads_how_to_keep_their_words(c
     assert 'class="help-link"' not in text
 
 
+def test_researcher_who_was_signed_out_while_writing_reads_it_too(client):
+    page = client.post("/research/some-study/risks/1/note/", {"text": "called her back"})
+    assert page.status_code == 403
+    assert "Copy your text." in page.content.decode()
+
+
 def test_sign_in_form_that_was_open_too_long_shows_the_researchers_page(careful):
     assert "Copy your text." in careful.post("/research/sign-in/", {"login": "a"}).content.decode()
 

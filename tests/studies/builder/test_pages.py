@@ -533,6 +533,20 @@ def test_row_that_is_not_there_is_not_found(desk):
     assert rows(desk, draft, "remove:-1").status_code == 404
 
 
+def test_what_was_typed_into_a_row_that_someone_removed_is_shown_beside_the_list(desk):
+    draft = start_draft(desk)
+    last = len(values(draft)["arms"]) - 1
+    page = desk.get(address(draft, "arms", last))
+    rows(desk, draft, f"remove:{last}")
+
+    told = desk.post(address(draft, "arms", last), {**posted(page), f"arms[{last + 1}].title": "Typed for long"})
+
+    assert told.status_code == 409
+    assert "this entry was removed elsewhere" in told.content.decode()
+    assert (f"arms[{last + 1}].title", "Typed for long") in [(part.name, part.value) for part in told.context["lost"]]
+    assert len(values(draft)["arms"]) == last
+
+
 def test_strangers_see_no_draft(desk):
     draft = start_draft(desk)
     for where in (address(draft), reverse("research-new-study"), address(draft, "arms")):

@@ -188,7 +188,7 @@ def timeline(person: Participation) -> list[Moment]:
     fixed = [
         (person.created_at, _("Invited")),
         (person.started_at, _("First visit")),
-        (person.awaited_since, _("A researcher let them continue")),
+        (person.awaited_since, _("Could continue from here")),
         (person.ended_at, _("Ended: %(status)s") % {"status": counts.status_label(person.status)}),
     ]
     moments = [Moment(at, what) for at, what in fixed if at]

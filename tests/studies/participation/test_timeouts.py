@@ -407,7 +407,7 @@ def test_a_researcher_lets_them_go_on_after_asking_once_more(hearts, desk):
 
     assert page.redirect_chain == [(address("person", person), 302)]
     assert f"{person.code} can continue." in text_of(page)
-    assert "A researcher let them continue" in text_of(page)
+    assert "Could continue from here" in text_of(page)
     assert address("let-back", person) not in text_of(page)
     person.refresh_from_db()
     assert (person.status, person.ended_at, person.active_seconds) == ("applied", None, 0)

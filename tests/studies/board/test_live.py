@@ -117,6 +117,23 @@ def test_a_blinded_page_tells_no_arm_from_another(desk, hearts):
     assert "<strong>B</strong> 12 rated conversations" in text
 
 
+def test_a_cell_without_r_says_why_and_nothing_about_other_numbers(desk, hearts):
+    found = results_json()
+    note = "pearson, p, kendall: the human scores do not vary; system_r: fewer than three arms"
+    found["tables"]["agreement"][0] |= {"pearson": None, "note": note, "strategy": "user_aware"}
+    analysed(hearts, found)
+    text = text_of(desk.get(address("analysis")))
+    assert '<td class="heat--none" title="the human scores do not vary">' in text
+    assert "user-aware" in text
+
+
+def test_results_that_went_with_someones_data_are_said_to_be_removed(desk, hearts):
+    task = analysed(hearts)
+    assert "The earlier results were removed" not in text_of(desk.get(address("analysis")))
+    (tasks.folder_of(task) / "report" / "results.json").unlink()
+    assert "The earlier results were removed" in text_of(desk.get(address("analysis")))
+
+
 def test_a_blinded_page_shows_the_rest_of_the_report(desk, hearts):
     analysed(hearts)
 

@@ -368,14 +368,26 @@ def test_uploaded_file_keeps_its_comments_and_says_what_is_wrong(desk):
 def test_upload_that_cannot_be_read_makes_no_draft(desk, content):
     page = desk.post(reverse("research-new-study"), {"begin": "upload", "file": SimpleUploadedFile("s.toml", content)})
     assert (page.status_code, StudyDraft.objects.count()) == (400, 0)
-    assert len(page.context["faults"]) == 1
+    assert page.context["faults"][0].startswith("s.toml is not a study file that can be read.")
+    assert len(page.context["faults"]) == 2
 
 
-@pytest.mark.parametrize("value", ["", "upload", "copy:nothing", "../demo"])
+@pytest.mark.parametrize("value", ["", "copy:nothing", "../demo"])
 def test_unknown_beginning_makes_no_draft(desk, value):
     page = desk.post(reverse("research-new-study"), {"begin": value})
     assert (page.status_code, StudyDraft.objects.count()) == (400, 0)
     assert page.context["faults"] == ["Choose what to begin with."]
+
+
+def test_upload_without_a_file_says_so(desk):
+    page = desk.post(reverse("research-new-study"), {"begin": "upload"})
+    assert page.context["faults"] == ["Choose a study file first. It must not be empty."]
+
+
+def test_studies_lead_to_drafts_that_are_not_loaded(desk):
+    assert "not loaded yet" not in desk.get(reverse("research-studies")).content.decode()
+    start_draft(desk)
+    assert "Continue with 1 draft that is not loaded yet" in desk.get(reverse("research-studies")).content.decode()
 
 
 def test_prompt_of_ones_own_is_written_and_used(desk):

@@ -80,10 +80,12 @@ def test_a_pause_that_would_stop_the_study_is_warned_of(study, desk):
         return desk.get(address("pause-arm", "amber")).context["question"].warning
 
     assert warning() == ""  # each person meets all arms that there are
+    assert "They then have 4 conversations instead of 5" in desk.get(address("pause-arm", "amber")).content.decode()
     protocol = study.current()
     protocol.design["order"]["arms_per_person"] = 5
     protocol.save()
     assert "no one new can start (Participant, Counsellor)" in warning()
+    assert "They then have" not in desk.get(address("pause-arm", "amber")).content.decode()
 
 
 # Conversations

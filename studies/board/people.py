@@ -42,6 +42,7 @@ from studies.workbench.lists import (
     query_with,
     sort_rows,
 )
+from studies.workbench.rating_tables import title_of
 
 FIELDS = {"status": "status", "track": "track"}
 FILTERS = (*FIELDS, "test")
@@ -233,7 +234,7 @@ def draw_label(draw: Draw) -> str:
 
 def response_label(response: Response) -> str:
     moment = labels.word(labels.MOMENTS, response.moment)
-    what = response.instrument
+    what = title_of(response.instrument)
     if moment:
         what = _("%(what)s (%(when)s)") % {"what": what, "when": moment}
     if response.turn:

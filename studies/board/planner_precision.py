@@ -20,7 +20,6 @@ from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.rating_tables import item_name, title_of
 from studies.workbench.recent_tasks import recent_tasks
-from studies.workbench.task_words import strategy_label
 
 FILE = "plan.json"
 NOTES = {  # others come from the analysis, and are shown as they are
@@ -119,7 +118,7 @@ def words_of(row: Agreement) -> str:
 
 def parts_of(row: Agreement) -> tuple[str, ...]:
     """Return what an interval is about in words: item, judge with its strategy, people, moment, instrument."""
-    judge = f"{row['judge']} {strategy_label(row['strategy']) or row['strategy']}".strip()
+    judge = f"{row['judge']} {labels.strategy_name(row['strategy'])}".strip()
     people, moment = str(labels.word(labels.RATERS, row["human"])), str(labels.word(labels.MOMENTS, row["moment"]))
     return item_name(row["instrument"], row["item"]), judge, people, moment, title_of(row["instrument"])
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from studies.workbench import labels
 from studies.workbench.rating_tables import item_name
-from studies.workbench.task_words import strategy_label
 
 SHOWN = {"pearson", "pearson_low", "pearson_high", "interval"}  # what notes call the numbers of a cell
 BANDS = (0.2, 0.4, 0.6, 0.8)  # of r; where one shade ends and the next begins
@@ -62,7 +61,7 @@ def grid(
     lines = dict.fromkeys((row["judge"], row["strategy"]) for row in rows)
     named = [(item, item_name(instrument, item)) for instrument, item in items]
     return named, [
-        (judge, strategy_label(strategy) or strategy, [cells.get((judge, strategy, *item)) for item in items])
+        (judge, labels.strategy_name(strategy), [cells.get((judge, strategy, *item)) for item in items])
         for judge, strategy in lines
     ]
 

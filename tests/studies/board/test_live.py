@@ -13,6 +13,7 @@ from studies.board import live
 from studies.models import Task, Unblinding
 from studies.participation.unblinding import is_blinded, unblinding_of
 from studies.workbench import tasks
+from studies.workbench.labels import raters_name
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +126,7 @@ def test_a_cell_without_r_says_why_and_nothing_about_other_numbers(desk, hearts)
     text = text_of(desk.get(address("analysis")))
     assert '<td class="heat--none" title="the human scores do not vary">' in text
     assert "user-aware" in text
+    assert raters_name("judge:user_aware:evaluator") == "judge (user-aware, evaluator)"
 
 
 def test_results_that_went_with_someones_data_are_said_to_be_removed(desk, hearts):

@@ -451,7 +451,7 @@ def test_person_tells_what_happened_in_order(desk, study):
         "Invited",
         "Conversation 1 starts",
         "Conversation 1 ends (finished)",
-        "Conversation 1: emoharbor_10 (at the end)",
+        "Conversation 1: Ten dimensions of personalised emotional support (at the end)",
     ]
 
 

@@ -35,6 +35,7 @@ HOMES = {
     Role.REVIEWER: "research-conversations",
     Role.COUNSELLOR: "research-cards",
 }
+NOT_SHOWN = ("csrf", "password", "token", "seen")  # parts of the names of fields that no one wrote, or no one may read
 OPEN_TO_STRANGERS = (Kind.ANYONE, Kind.PERSON, Kind.TOKEN)
 
 
@@ -62,9 +63,18 @@ class Gate:
 
 
 def refuse_stranger(request: HttpRequest) -> HttpResponse | None:
+    """Return the sign-in, or for a form that was sent after the session had ended, how to keep what was written."""
     if not request.user.is_authenticated:
+        if request.method == "POST":
+            return render(request, "studies/research/too_long.html", {"written": list_written(request)}, status=403)
         return redirect_to_login(request.get_full_path(), reverse("research-sign-in"))
     return None if is_researcher(request.user) else refusal(request)
+
+
+def list_written(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return the texts of a form that was sent, to be copied: its sender may have no other copy."""
+    texts = ((name, text) for name, values in request.POST.lists() for text in values if text.strip())
+    return [(name, text) for name, text in texts if not any(part in name for part in NOT_SHOWN)]
 
 
 def ask_for_more(request: HttpRequest, route: str, need: Kind | tuple[Act, ...]) -> HttpResponse | None:

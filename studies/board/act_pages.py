@@ -11,12 +11,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from dialogue.chat.replies import tell_sockets
 from dialogue.chat.state import Notice
 from studies.care.stopping_rules import get_stops
+from studies.design.spec import StudySpec
 from studies.models import ArmRun, Participation, Study
 from studies.models.board import LONGEST_REASON
 from studies.participation import board_acts
@@ -104,6 +105,7 @@ def pause_arm(request: HttpRequest, study: Study, arm: str) -> HttpResponse:
         title=_("Pause the arm %(arm)s?") % {"arm": arm},
         consequences=[
             _("People whose arms have not been drawn yet do not get it."),
+            *tell_fewer_conversations(study, arm),
             _(
                 "People who already have this arm in their order still meet it, so that their comparisons stay "
                 "complete."
@@ -147,10 +149,27 @@ def warn_of_stopping_rule(study: Study, arm: str) -> str:
     return _("A stopping rule of the study has paused this arm. Resume it only after the safety officer has agreed.")
 
 
+def tell_fewer_conversations(study: Study, arm: str) -> list[str]:
+    """Return a sentence if new people meet all arms that there are, and so fewer without this one."""
+    spec = study.current().spec()
+    before, after = len(spec.arms), len(without(spec, arm).arms)
+    if spec.order.arms_per_person or spec.order.counsellors or after == before:
+        return []
+    sentence = ngettext(
+        "They then have %(after)d conversation instead of %(before)d, because in this study everyone meets all arms.",
+        "They then have %(after)d conversations instead of %(before)d, because in this study everyone meets all arms.",
+        after,
+    )
+    return [sentence % {"after": after, "before": before}]
+
+
+def without(spec: StudySpec, arm: str) -> StudySpec:
+    return replace(spec, arms=tuple(one for one in spec.arms if one.key != arm))
+
+
 def warn_of_missing_arms(study: Study, arm: str) -> str:
     """Return a warning if new people could not start without this arm."""
-    spec = study.current().spec()
-    others = replace(spec, arms=tuple(one for one in spec.arms if one.key != arm))
+    others = without(study.current().spec(), arm)
     tracks = [track.label for track in Participation.Track if lacks_arms(others, track)]
     if not tracks:
         return ""

@@ -8,7 +8,7 @@ from django.db.models import Count
 from django.utils.translation import gettext as _
 
 from studies.design.plan import Step
-from studies.models import Study
+from studies.models import Receipt, Study
 from studies.models.participation import OVER, UNDER_WAY, Status
 from studies.participation import counts
 from studies.participation.step_kinds import describe
@@ -38,10 +38,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The stages in the order of the steps. `unknown`: people who left, and whose step is erased with their data."""
+    """The stages in the order of the steps. `unknown`: people who left, and whose step is erased with their data;
+    `erased`: the same, where the team deleted the data."""
 
     stages: Sequence[Stage]
     unknown: int
+    erased: int
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def get_funnel(study: Study, *, test: str) -> Funnel:
     stages = [invited, *get_stages(places, plans.values()), completed]
     for stage in stages:
         stage.width = round(WIDTH * stage.reached / invited.reached) if invited.reached else 0
-    return Funnel(stages, unknown)
+    erased = people.filter(plan=[], receipts__kind=Receipt.Kind.ERASED).distinct().count() if unknown else 0
+    return Funnel(stages, unknown - erased, erased)
 
 
 def get_stages(places: Iterable[Place], plans: Iterable[Sequence[Step]]) -> list[Stage]:

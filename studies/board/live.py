@@ -271,7 +271,7 @@ def coverage(rows: Iterable[Row]) -> Iterator[Coverage]:
 def judges_coverage(rows: Iterable[Row]) -> Iterator[Coverage]:
     for row in rows:
         if row["statistic"] == "missing_share" and row["estimate"] is not None:
-            judge = f"{row['judge']} {row['strategy']}".strip()
+            judge = f"{row['judge']} {labels.strategy_name(row['strategy'])}".strip()
             yield Coverage(judge, row["instrument"], row["item"], round(row["n"] * (1 - row["estimate"])), row["n"])
 
 

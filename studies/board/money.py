@@ -33,6 +33,7 @@ class Money:
 
     rows: Sequence[Expense]
     total: str
+    unpriced: int
     currency: str
     today: str
     day_budget: str
@@ -47,6 +48,7 @@ def get_money(study: Study) -> Money:
     return Money(
         rows=[row for row, _amount in [*replies, *jobs]],
         total=format_amount(total),
+        unpriced=sum(row.unpriced for row, _amount in replies),
         currency=load_prices(settings.PRICES).currency,
         today=format_amount(spent),
         day_budget="" if budget is None else format_amount(budget),

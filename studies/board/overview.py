@@ -18,7 +18,7 @@ from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from studies.access.access import Access, may_found_studies, studies_of
+from studies.access.access import Access, drafts_of, may_found_studies, studies_of
 from studies.allocation.places import count_completed, count_places_taken, places_of
 from studies.board.arms import get_arms
 from studies.board.funnel import get_funnel
@@ -64,7 +64,8 @@ def studies(request: HttpRequest) -> HttpResponse:
     protocols = Protocol.objects.filter(study__in=own).order_by("version")
     newest = {protocol.study_id: protocol for protocol in protocols}
     titles = [(study, title_of(newest[study.pk])) for study in rows]
-    context = {"studies": titles, "may_found": may_found_studies(request.user)}
+    drafts = drafts_of(request.user).filter(study=None).count()
+    context = {"studies": titles, "may_found": may_found_studies(request.user), "drafts": drafts}
     return render(request, "studies/research/studies.html", context)
 
 

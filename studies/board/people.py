@@ -42,6 +42,7 @@ from studies.workbench.lists import (
     query_with,
     sort_rows,
 )
+from studies.workbench.rating_tables import title_of
 
 FIELDS = {"status": "status", "track": "track"}
 FILTERS = (*FIELDS, "test")
@@ -188,7 +189,7 @@ def timeline(person: Participation) -> list[Moment]:
     fixed = [
         (person.created_at, _("Invited")),
         (person.started_at, _("First visit")),
-        (person.awaited_since, _("A researcher let them continue")),
+        (person.awaited_since, _("Could continue from here")),
         (person.ended_at, _("Ended: %(status)s") % {"status": counts.status_label(person.status)}),
     ]
     moments = [Moment(at, what) for at, what in fixed if at]
@@ -233,7 +234,7 @@ def draw_label(draw: Draw) -> str:
 
 def response_label(response: Response) -> str:
     moment = labels.word(labels.MOMENTS, response.moment)
-    what = response.instrument
+    what = title_of(response.instrument)
     if moment:
         what = _("%(what)s (%(when)s)") % {"what": what, "when": moment}
     if response.turn:

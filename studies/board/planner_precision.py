@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -18,7 +18,7 @@ from studies.board.planner_chart import chart
 from studies.models import Study, Task
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
-from studies.workbench.rating_tables import title_of
+from studies.workbench.rating_tables import item_name, title_of
 from studies.workbench.recent_tasks import recent_tasks
 
 FILE = "plan.json"
@@ -49,7 +49,11 @@ class PrecisionForm(forms.Form):
     def __init__(self, rows: Sequence[Agreement], data: Any = None, *, initial: Mapping[str, Any]) -> None:
         super().__init__(data, initial=initial)
         self.rows = {value_of(row): row for row in rows}
-        self.fields["of"].choices = [(value, words_of(row)) for value, row in self.rows.items()]
+        parts = [parts_of(row) for row in self.rows.values()]
+        # Where all intervals are of the same people, moment and instrument, a menu need not say so in each line.
+        told = [place for place, part in enumerate(zip(*parts, strict=True)) if place < 2 or len(set(part)) > 1]
+        texts = [join_parts(row[place] for place in told) for row in parts]
+        self.fields["of"].choices = list(zip(self.rows, texts, strict=True))
 
     def arguments(self) -> list[str]:
         """Return the arguments of the command."""
@@ -73,6 +77,7 @@ def precision(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "form": form,
         "agreements": rows,
+        "has_results": results is not None,
         "newest": newest,
         **(plan_context(plan) if plan else {}),
         **recent_tasks(study, "plan"),
@@ -108,9 +113,18 @@ def value_of(row: Agreement) -> str:
 
 
 def words_of(row: Agreement) -> str:
-    judge = f"{row['judge']} {row['strategy']}".strip()
-    people, moment = labels.word(labels.RATERS, row["human"]), labels.word(labels.MOMENTS, row["moment"])
-    return " · ".join(filter(None, (row["item"], judge, people, moment, title_of(row["instrument"]))))
+    return join_parts(parts_of(row))
+
+
+def parts_of(row: Agreement) -> tuple[str, ...]:
+    """Return what an interval is about in words: item, judge with its strategy, people, moment, instrument."""
+    judge = f"{row['judge']} {labels.strategy_name(row['strategy'])}".strip()
+    people, moment = str(labels.word(labels.RATERS, row["human"])), str(labels.word(labels.MOMENTS, row["moment"]))
+    return item_name(row["instrument"], row["item"]), judge, people, moment, title_of(row["instrument"])
+
+
+def join_parts(parts: Iterable[str]) -> str:
+    return " · ".join(filter(None, parts))
 
 
 def plan_context(plan: dict[str, Any]) -> dict[str, Any]:

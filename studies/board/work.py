@@ -124,6 +124,7 @@ def analysis_page(
         "analyse_form": forms_sent.get("analyse") or form_for(study, "analyse", again=newest),
         "judges": study.current().judges.all(),
         "newest": newest,
+        "removed": newest is None and study.tasks.filter(command="analyse", state=Task.State.DONE).exists(),
         "results": results_of(newest, study, blinded=blinded) if newest else None,
         "blinded": blinded,
         "unblinding": unblinding_of(study),

@@ -27,10 +27,13 @@ from studies.design.spec import check_instrument, read_checkpoints, read_opening
 from studies.design.study_file import SCRIPTED, SCRIPTS, check_country, read_placeholder, read_rates, read_text
 from studies.instruments.countries import COUNTRIES, in_order
 from studies.instruments.loading import instrument_ids, load
+from studies.models import Participation
 from studies.participation.language import instrument_language
+from studies.participation.step_kinds import KINDS
 
 LONG = 80  # characters; a longer text gets several lines
 RATING_SCALE = "rating_scale"
+ALL = "all"  # tracks of people
 FIRST = ("key", "name", "title", "kind")  # of the keys on a page
 CODE = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
@@ -182,8 +185,17 @@ def choices_for(schema_field: SchemaField, *, is_member: bool = False) -> list[t
     if check_country in checks_of(schema_field):
         language = instrument_language()
         return [(str(one.value), f"{one.text[language]} ({one.value})") for one in in_order(COUNTRIES, language)]
-    names = {one.code: one.name for one in LANGUAGES}
-    return [(one, names.get(one, one)) for one in choices_of(schema_field)]
+    values = choices_of(schema_field)
+    names = {one.code: one.name for one in LANGUAGES} | {one: f"{label} ({one})" for one, label in words_for(values)}
+    return [(one, names.get(one, one)) for one in values]
+
+
+def words_for(values: Sequence[str]) -> list[tuple[str, str]]:
+    """Return words for kinds of step, or for tracks; none for other values."""
+    words = {one: str(kind.label) for one, kind in KINDS.items()}
+    tracks = {one: str(label) for one, label in Participation.Track.choices}
+    known = next((each for each in (words, tracks) if set(values) <= {*each, ALL}), {})
+    return [(one, known[one]) for one in values if one in known]
 
 
 def instrument_choices(kind: str = "") -> list[tuple[str, str]]:

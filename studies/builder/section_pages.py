@@ -20,7 +20,7 @@ from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store
 from studies.builder.drafts import CheckedDraft, check_draft, get_languages
-from studies.builder.fields import Field, UnreadError, faults_at, make_fields, read_typed, show, show_unread
+from studies.builder.fields import Field, Part, UnreadError, faults_at, make_fields, read_typed, show, show_unread
 from studies.builder.files import list_files, prompt_fields, save_file
 from studies.builder.pasted_keys import forget_pasted_keys
 from studies.builder.presets import PRESETS, Preset, find_preset
@@ -89,15 +89,41 @@ def section(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpResponse:
 
 @require_GET
 def list_page(request: HttpRequest, draft: StudyDraft, section: Section, document: StudyDocument) -> HttpResponse:
+    return show_list(request, draft, section, document)
+
+
+def show_list(
+    request: HttpRequest,
+    draft: StudyDraft,
+    section: Section,
+    document: StudyDocument,
+    *,
+    lost: Sequence[Part] = (),
+    status: int = 200,
+) -> HttpResponse:
     checked = check_draft(draft)
     context = {
+        "lost": lost,
         "section": section,
         "rows": list(describe_rows(section, document, checked)),
         "seen": get_rows_hash(section, document),
         "presets": PRESETS if section.slug in MODELS else (),
         "faults": checked.faults.get(section.slug, ()),
     }
-    return show_draft(request, draft, "builder_rows", context, checked)
+    return show_draft(request, draft, "builder_rows", context, checked, status=status)
+
+
+def show_typed_for_nothing(
+    request: HttpRequest, draft: StudyDraft, section: Section, document: StudyDocument
+) -> HttpResponse:
+    """Show the list with what was typed into a table that someone else has removed meanwhile."""
+    message = _(
+        "Not saved: this entry was removed elsewhere while you were writing. To keep what you wrote, add a new entry "
+        "and copy it there."
+    )
+    messages.error(request, message)
+    lost = list_lost((), request.POST, read_hashes(request.POST.get("seen", "")))
+    return show_list(request, draft, section, document, lost=lost, status=409)
 
 
 def describe_rows(section: Section, document: StudyDocument, checked: CheckedDraft) -> Iterator[Row]:
@@ -128,7 +154,11 @@ def row(request: HttpRequest, draft: StudyDraft, slug: str, number: int) -> Http
     section, document = get_section(slug), read_document(draft)
     if not is_editable(section, document):
         return redirect("research-draft-text", draft.pk)
-    if not section.is_list or number >= document.count(section.place):
+    if not section.is_list:
+        raise Http404
+    if number >= document.count(section.place):
+        if request.method == "POST":
+            return show_typed_for_nothing(request, draft, section, document)
         raise Http404
     return fields_page(request, draft, section, (*section.place, number), document, number)
 

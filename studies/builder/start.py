@@ -77,7 +77,13 @@ def new(request: HttpRequest) -> HttpResponse:
         else:
             draft = open_template(request, begin)
     except DocumentError as error:
-        return new_page(request, faults=[str(fault) for fault in error.faults], status=400)
+        faults = [str(fault) for fault in error.faults]
+        if begin == UPLOAD:
+            told = _("%(file)s is not a study file that can be read. Nothing was kept of it.")
+            faults.insert(0, told % {"file": request.FILES["file"].name})
+        return new_page(request, faults=faults, status=400)
+    if draft is None and begin == UPLOAD:
+        return new_page(request, faults=[_("Choose a study file first. It must not be empty.")], status=400)
     if draft is None:
         return new_page(request, faults=[_("Choose what to begin with.")], status=400)
     messages.success(request, _("This is a draft. Nothing is visible to participants until you load it."))

@@ -4,11 +4,12 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from smtplib import SMTPException
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
-from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core.mail import send_mail
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
@@ -26,6 +27,24 @@ from studies.workbench.access import title_of
 log = logging.getLogger(__name__)
 
 DAY = 24 * 3600
+
+
+class LinkTokens(PasswordResetTokenGenerator):
+    """Tokens of the links by which a password is chosen. None outlives a change of the account's rights: whoever was
+    shown the link may not be one who can give these."""
+
+    key_salt = "studies.colleagues.invitations.LinkTokens"
+
+    def _make_hash_value(self, user: Any, timestamp: int) -> str:
+        rights = [
+            user.is_superuser,
+            *(sorted(rows.values_list("pk", flat=True)) for rows in (user.groups, user.user_permissions)),
+            sorted(user.memberships.values_list("study", "role")),
+        ]
+        return f"{super()._make_hash_value(user, timestamp)}{rights}"
+
+
+link_tokens = LinkTokens()
 
 
 @dataclass(frozen=True)
@@ -64,7 +83,7 @@ def link_for(request: HttpRequest, user: User, study: Study) -> str:
     """Return where the mail leads: to the choice of a password, for those who have none, else to the study."""
     if user.has_usable_password():
         return request.build_absolute_uri(reverse("research-study", args=[study.key]))
-    parts = [urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)]
+    parts = [urlsafe_base64_encode(force_bytes(user.pk)), link_tokens.make_token(user)]
     return request.build_absolute_uri(reverse("research-welcome", args=parts))
 
 

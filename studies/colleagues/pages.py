@@ -163,6 +163,12 @@ def mail_again(request: HttpRequest, study: Study, account: int) -> HttpResponse
     user = colleague_for(study, account)
     if user.has_usable_password():
         messages.info(request, _("%(name)s has a password already.") % {"name": user.get_username()})
+    return send_new_link(request, study, user)
+
+
+def send_new_link(request: HttpRequest, study: Study, user: User) -> HttpResponse:
+    """Send a new link to someone who has not chosen a password: with other rights, the earlier one is void."""
+    if user.has_usable_password():
         return redirect("research-access", study.key)
     return tell(request, study, Invitation(user, is_new=False, link=link_for(request, user, study)))
 
@@ -188,7 +194,7 @@ def change(request: HttpRequest, study: Study, account: int) -> HttpResponse:
             form.add_error("roles", str(error))
         else:
             messages.success(request, _("The roles of %(name)s are changed.") % {"name": user.get_username()})
-            return redirect("research-access", study.key)
+            return send_new_link(request, study, user)
     context = {"form": form, "colleague": user, "waits": not user.has_usable_password()}
     return show(request, study, "access_roles", context, status=422 if sent is not None else 200)
 
@@ -237,6 +243,7 @@ def restore(request: HttpRequest, study: Study) -> HttpResponse:
         user, roles = removal
         set_roles(study, user, roles, by=request.user)
         messages.success(request, _("%(name)s has access again.") % {"name": user.get_username()})
+        return send_new_link(request, study, user)
     return redirect("research-access", study.key)
 
 

@@ -11,6 +11,8 @@ from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from studies.colleagues.invitations import link_tokens
+
 
 class PasswordForm(SetPasswordForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -23,6 +25,7 @@ class PasswordForm(SetPasswordForm):
 class ChoosePassword(PasswordResetConfirmView):
     """Django's page for a forgotten password. Its link holds a token that serves once, for a few days."""
 
+    token_generator = link_tokens
     template_name = "studies/research/welcome.html"
     form_class = PasswordForm
     success_url = reverse_lazy("research-sign-in")

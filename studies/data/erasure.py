@@ -45,12 +45,13 @@ class RemovedRecords:
     receipt: str = ""
 
 
-def erase(participation: Participation) -> RemovedRecords:
-    """Remove a person from the database, its write-ahead log, and every export and result on this server."""
+def erase(participation: Participation, *, kind: Receipt.Kind = Receipt.Kind.ERASED) -> RemovedRecords:
+    """Remove a person from the database, its write-ahead log, and every export and result on this server. `kind`: of
+    the receipt, which says whether they did it themselves or the team did."""
     identifiers = get_identifiers(scope_of(participation))
     removed = erase_rows(participation)
     erase_exports(removed, participation, identifiers)
-    removed.receipt = give_receipt(participation, removed)
+    removed.receipt = give_receipt(participation, removed, kind)
     connection.on_commit(clear_write_ahead_log)
     return removed
 
@@ -97,13 +98,13 @@ def erase_exports(removed: RemovedRecords, since: Participation | Study, identif
     removed.folders, removed.remaining, removed.exports = files.removed, files.remaining, files.held
 
 
-def give_receipt(person: Participation, removed: RemovedRecords) -> str:
+def give_receipt(person: Participation, removed: RemovedRecords, kind: Receipt.Kind) -> str:
     """Return the code of the receipt; a second erasure that found nothing gives no second one."""
     rows = {kind: count for kind, count in removed.rows.items() if count}
-    earlier = person.receipts.filter(kind=Receipt.Kind.DELETED).last()
+    earlier = person.receipts.exclude(kind=Receipt.Kind.KEPT).last()
     if earlier and not rows:
         return earlier.code
-    values = {"kind": Receipt.Kind.DELETED, "rows": rows, "exports": removed.exports}
+    values = {"kind": kind, "rows": rows, "exports": removed.exports}
     return Receipt.objects.create(participation=person, **values).code
 
 
@@ -128,6 +129,9 @@ def clear_write_ahead_log() -> None:
 @transaction.atomic
 def erase_rows(participation: Participation) -> RemovedRecords:
     person = lock_person(participation)
+    if not person.is_over() and person.consents.exists():  # they leave with it, and their time counts
+        person.status = Status.WITHDRAWN
+        person.save(update_fields=["status"])
     book_owed(person.study)  # the rule needs what is erased now
     removed = RemovedRecords(remove_rows(scope_of(person)))
     cut_links(person)
@@ -164,7 +168,7 @@ def forget_unsigned(participation: Participation) -> None:
     removed = forget_rows(participation)
     if removed is not None:
         erase_exports(removed, participation, identifiers)
-        give_receipt(participation, removed)
+        give_receipt(participation, removed, Receipt.Kind.DELETED)
         connection.on_commit(clear_write_ahead_log)
 
 

@@ -19,6 +19,7 @@ from studies.life import readiness, stages
 from studies.life.retention_timeline import list_days, list_soon
 from studies.models import Amendment, Participation, Stage, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
+from studies.participation import counts
 from studies.participation.unblinding import is_blinded, is_kept_blind
 from studies.workbench.access import show, study_page, study_page_after_timeouts
 from studies.workbench.asking_first import ask_first
@@ -155,7 +156,8 @@ def archive(request: HttpRequest, study: Study) -> HttpResponse:
 
 def people_of(study: Study) -> dict[str, int]:
     invited = study.participations.real().filter(status=Status.INVITED).count()
-    return {"under_way": study.under_way(), "invited": invited}
+    waiting = counts.open_risks_of_people(study).count()
+    return {"under_way": study.under_way(), "invited": invited, "open_risks": waiting}
 
 
 def change(request: HttpRequest, study: Study, to: Stage, form: StageForm, context: dict[str, Any]) -> HttpResponse:

@@ -1034,7 +1034,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('code', models.CharField(default=studies.models.receipt.new_receipt_code, max_length=16, unique=True)),
-                    ('kind', models.CharField(choices=[('kept', 'Left; the data are kept'), ('deleted', 'The data were deleted')], max_length=10)),
+                    ('kind', models.CharField(choices=[('kept', 'Left; the data are kept'), ('deleted', 'The data were deleted'), ('erased', 'The team deleted the data')], max_length=10)),
                     ('rows', models.JSONField(default=dict, help_text='How many records were deleted, by kind.')),
                     ('exports', models.JSONField(default=list, help_text='Exports that may have held the person: path, and when.')),
                     ('given_at', models.DateTimeField(default=django.utils.timezone.now)),

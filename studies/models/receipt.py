@@ -19,6 +19,7 @@ class Receipt(models.Model):
     class Kind(models.TextChoices):
         KEPT = "kept", gettext_lazy("Left; the data are kept")
         DELETED = "deleted", gettext_lazy("The data were deleted")
+        ERASED = "erased", gettext_lazy("The team deleted the data")
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="receipts")
     code = models.CharField(max_length=16, unique=True, default=new_receipt_code)

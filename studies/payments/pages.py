@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -54,7 +54,7 @@ class CorrectionForm(forms.Form):
 
     def clean_code(self) -> Participation:
         people = self.study.participations.people().filter(record_code__isnull=False)  # not of the erased
-        person = people.filter(code=self.cleaned_data["code"].strip()).first()
+        person = people.filter(code=self.cleaned_data["code"].strip().upper()).first()
         if person is None:
             raise forms.ValidationError(_("There is no such person in this study, or it is test data."))
         if currency_of(person) is None:
@@ -87,7 +87,14 @@ def payments(request: HttpRequest, study: Study) -> HttpResponse:
     return payments_page(request, study, CorrectionForm(study))
 
 
-def payments_page(request: HttpRequest, study: Study, form: CorrectionForm, *, status: int = 200) -> HttpResponse:
+def payments_page(
+    request: HttpRequest,
+    study: Study,
+    form: CorrectionForm,
+    *,
+    payees_form: PayeesForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
     """Show the page; what is owed by now is booked first."""
     book_owed(study)
     accounts = get_accounts(study)
@@ -99,21 +106,23 @@ def payments_page(request: HttpRequest, study: Study, form: CorrectionForm, *, s
         "last_booking": get_last_booking(accounts),
         "due": sum(account.balance > 0 for account in accounts),
         "with_ids": sum(account.balance > 0 and has_payee(account.person) for account in accounts),
-        "shared_ids": list_shared_ids(accounts),
+        "shared_ids": list_shared_ids(accounts, {account.code for account in accounts if account.balance > 0}),
         "form": form,
         "key_is_derived": settings.CONTACT_KEY_IS_DERIVED,
-        "payees_form": PayeesForm(),
+        "payees_form": payees_form or PayeesForm(),
     }
     return show(request, study, "payments", context, status=status)
 
 
-def list_shared_ids(accounts: Iterable[Account]) -> list[str]:
-    """Return the codes that have one Prolific ID, each group as a text; none where the ids cannot be read."""
+def list_shared_ids(accounts: Iterable[Account], to_be_paid: Collection[str]) -> list[str]:
+    """Return the codes that have one Prolific ID, each group with someone to be paid as a text; none where the ids
+    cannot be read."""
     people = {account.person.pk: account.person for account in accounts if account.person}
     try:
-        return [", ".join(codes) for codes in find_shared_ids(people.values())]
+        shared = find_shared_ids(people.values())
     except ContactKeyError:
         return []
+    return [", ".join(codes) for codes in shared if not set(codes).isdisjoint(to_be_paid)]
 
 
 def status_of(account: Account) -> str:
@@ -148,6 +157,7 @@ def mark_paid(request: HttpRequest, study: Study) -> HttpResponse:
 def confirm_page(request: HttpRequest, study: Study, accounts: list[Account]) -> HttpResponse:
     context = {
         "people": [(account, tick_of(account)) for account in accounts],
+        "shared_ids": list_shared_ids(get_accounts(study), {account.code for account in accounts}),
         "sums": {currency: sums["balance"] for currency, sums in get_totals(accounts).items()},
         "navigation": navigation(request, study, here=reverse("research-payments", args=[study.key])),
     }
@@ -217,6 +227,8 @@ def payees(request: HttpRequest, study: Study) -> HttpResponse:
             _("These lines were not understood: %(lines)s. Write one person per line: code, comma, Prolific ID.")
             % {"lines": "; ".join(refused[:5])},
         )
+        left = PayeesForm(initial={"ids": "\n".join(refused)})
+        return payments_page(request, study, CorrectionForm(study), payees_form=left, status=422)
     return redirect("research-payments", study.key)
 
 

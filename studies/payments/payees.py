@@ -10,6 +10,7 @@ from studies.payments.sealing import reseal, seal, unseal
 
 PARAMETER = "PROLIFIC_PID"  # as Prolific names it in the addresses to which it sends people
 AT_ONCE = 500  # rows
+SEPARATOR = re.compile("[,;\t]")  # as spreadsheets copy or save two columns
 PROLIFIC_ID = re.compile(r"[0-9a-f]{24}", re.ASCII)
 
 
@@ -67,5 +68,5 @@ def remember(person: Participation | None, prolific_id: str) -> bool:
 def read_lines(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield each line that is not blank, with the code and the id in it."""
     for line in filter(None, map(str.strip, text.splitlines())):
-        code, _, number = line.partition(",")
-        yield line, code.strip(), number.strip().lower()
+        code, number = (*SEPARATOR.split(line, maxsplit=1), "")[:2]
+        yield line, code.strip().upper(), number.strip().lower()

@@ -13,6 +13,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
 from dialogue.documents import Place
+from dialogue.languages import get_language
 from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import read_document, show_draft
 from studies.builder.drafts import CheckedDraft, check_draft, folder_of, get_languages
@@ -58,7 +59,7 @@ def preview(request: HttpRequest, draft: int) -> HttpResponse:
     context = {
         "tracks": [(track, Participation.Track(track).label) for track in TRACKS_OF_PEOPLE],
         "track": track,
-        "languages": spec.languages if spec else (),
+        "languages": [(code, get_language(code).name) for code in spec.languages] if spec else (),
         "language": language,
         "steps": list(list_steps(steps, number)),
         "number": number,

@@ -22,7 +22,7 @@ from studies.care.letters import get_letters
 from studies.care.lines_at_hand import get_lines_at_hand
 from studies.data import erasure
 from studies.design.spec import StudySpec
-from studies.models import Participation, Stage, Study
+from studies.models import Participation, Receipt, Stage, Study
 from studies.models.participation import AWAITED, Status
 from studies.participation import chats, deletion, enrolment, progress, timeouts
 from studies.participation.language import CODES, instrument_language, remember_language
@@ -283,7 +283,7 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
     if request.POST["choice"] == "keep":
         progress.leave(person)
     else:
-        erasure.erase(person)
+        erasure.erase(person, kind=Receipt.Kind.DELETED)
         request.session.flush()
         # The session stays bound, so that a page in their language confirms the erasure.
         enrolment.bind_session(request.session, person)

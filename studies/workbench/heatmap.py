@@ -7,6 +7,7 @@ from typing import Any
 from studies.workbench import labels
 from studies.workbench.rating_tables import item_name
 
+SHOWN = {"pearson", "pearson_low", "pearson_high", "interval"}  # what notes call the numbers of a cell
 BANDS = (0.2, 0.4, 0.6, 0.8)  # of r; where one shade ends and the next begins
 
 
@@ -59,8 +60,17 @@ def grid(
     items = list(dict.fromkeys((row["instrument"], row["item"]) for row in rows))
     lines = dict.fromkeys((row["judge"], row["strategy"]) for row in rows)
     named = [(item, item_name(instrument, item)) for instrument, item in items]
-    return named, [(*line, [cells.get((*line, *item)) for item in items]) for line in lines]
+    return named, [
+        (judge, labels.strategy_name(strategy), [cells.get((judge, strategy, *item)) for item in items])
+        for judge, strategy in lines
+    ]
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell:
-    return Cell(row["pearson"], row["pearson_low"], row["pearson_high"], row["n"], row["note"])
+    return Cell(row["pearson"], row["pearson_low"], row["pearson_high"], row["n"], about_r(row["note"]))
+
+
+def about_r(note: str) -> str:
+    """Return of a row's notes those about r, without the names of columns. Notes about other columns are left out."""
+    parts = (part.rpartition(": ") for part in note.split("; "))
+    return "; ".join(text for columns, _colon, text in parts if not columns or SHOWN & set(columns.split(", ")))

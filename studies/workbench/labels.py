@@ -6,6 +6,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dialogue.judges.strategies import get_strategies
+
 Words = Mapping[str, str | Promise]
 
 SEEKERS: Words = {
@@ -159,7 +161,13 @@ def raters_name(raters: str) -> str:
     `judge:standard:evaluator` those from outside, `expert:E1` one counsellor."""
     kind, _colon, which = raters.partition(":")
     name = word(RATERS, kind)
-    return f"{name} ({which.replace(':', ', ')})" if which else name
+    return f"{name} ({', '.join(map(strategy_name, which.split(':')))})" if which else name
+
+
+def strategy_name(strategy: str) -> str:
+    """Return a strategy in words; any other text as it is."""
+    known = get_strategies().get(strategy)
+    return _(known.label) if known else strategy
 
 
 def choices(words: Words) -> list[tuple[str, str]]:

@@ -93,3 +93,31 @@ def test_second_factors(browser: Browser, server: Server, language: str, screen:
     assert (survey.violations, survey.cut, survey.moving) == ({}, {}, {})
     context.close()
     other.context.close()
+
+
+def test_what_was_written_when_the_session_ended_is_shown_and_comes_back_after_signing_in(
+    browser: Browser, server: Server
+) -> None:
+    made = server.manage("shell", "-c", ACCOUNT.format(name="bea", password=PASSWORD))
+    assert made.returncode == 0, made.stderr
+    context = browser.new_context(**DESKTOP)
+    page = context.new_page()
+    sign_in(page, server.base_url, "bea")
+    page.goto(f"{server.base_url}/research/demo/access/")
+    page.locator("[name=named]").fill("someone new")
+    for cookie in context.cookies():
+        if "csrf" not in cookie["name"]:
+            context.clear_cookies(name=cookie["name"])
+    page.get_by_role("button", name="Invite").click()
+    expect(page.get_by_role("heading", name="This page was open for too long")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("someone new")
+
+    with context.expect_page() as opened:
+        page.get_by_role("link", name="Sign in in another tab").click()
+    sign_in(opened.value, server.base_url, "bea")
+    expect(opened.value.get_by_role("heading", name="Studies")).to_be_visible()
+    page.go_back()
+    expect(page.locator("[name=named]")).to_have_value("someone new")
+    page.get_by_role("button", name="Invite").click()
+    expect(page.locator("main")).to_contain_text("This field is required.")  # the roles: the form was taken
+    context.close()

@@ -172,6 +172,7 @@ def answer(client: Client, method: str, path: str):
 
 def is_refused(response) -> bool:
     refusals = {"studies/research/refused.html", "studies/research/not_found.html", "404.html", "403.html"}
+    refusals.add("studies/research/too_long.html")  # strangers' forms
     templates = {template.name for template in getattr(response, "templates", [])}
     to_sign_in = response.status_code == 302 and response["Location"].startswith(SIGN_IN)
     in_api = response.request["PATH_INFO"].startswith("/api/") and response.status_code in (401, 403, 404)

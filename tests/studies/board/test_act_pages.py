@@ -45,7 +45,7 @@ def test_pages_are_for_researchers_and_change_nothing_before_there_is_a_reason(s
     pages = [("pause-arm", "amber"), ("resume-arm", "amber"), ("mark-invalid", code), ("mark-valid", code),
              ("reissue-link", person.code)]  # fmt: skip
     for name, about in pages:
-        assert Client().post(address(name, about), {"reason": "why"}).status_code == 302
+        assert Client().post(address(name, about), {"reason": "why"}).status_code == 403
         assert desk.get(address(name, about)).status_code == 200
         assert desk.post(address(name, about), {"reason": " "}).status_code == 422
     assert acts() == []
@@ -80,10 +80,12 @@ def test_a_pause_that_would_stop_the_study_is_warned_of(study, desk):
         return desk.get(address("pause-arm", "amber")).context["question"].warning
 
     assert warning() == ""  # each person meets all arms that there are
+    assert "They then have 4 conversations instead of 5" in desk.get(address("pause-arm", "amber")).content.decode()
     protocol = study.current()
     protocol.design["order"]["arms_per_person"] = 5
     protocol.save()
     assert "no one new can start (Participant, Counsellor)" in warning()
+    assert "They then have" not in desk.get(address("pause-arm", "amber")).content.decode()
 
 
 # Conversations

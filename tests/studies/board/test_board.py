@@ -15,7 +15,8 @@ from studies.board.consumers import BoardConsumer, get_state
 from studies.board.funnel import get_funnel
 from studies.board.money import get_money
 from studies.board.presence import get_presence
-from studies.models import Participation, StoppedArm
+from studies.data import erasure
+from studies.models import Participation, Receipt, StoppedArm
 from studies.participation.enrolment import invite
 from tests import factories
 
@@ -47,6 +48,12 @@ def arms_of(study, test="no"):
     return get_arms(study, study.current(), test=test)
 
 
+def test_a_board_that_lets_no_one_in_does_not_say_that_nothing_needs_attention(desk):
+    factories.study("real", arms=(factories.remote_arm("a1"), factories.remote_arm("a2")))
+    text = desk.get(reverse("research-study", args=["real"])).content.decode()
+    assert ("No real people can come in yet" in text, "Nothing needs your attention" in text) == (True, False)
+
+
 # The funnel
 
 
@@ -73,9 +80,11 @@ def test_funnel_counts_who_reached_each_step_is_there_and_left_there(study):
     assert funnel.unknown == 0
 
 
-def test_funnel_says_how_many_left_without_a_trace(study):
-    factories.person(study, plan=[], status="withdrawn")
-    assert get_funnel(study, test="no").unknown == 1
+def test_funnel_says_how_many_left_without_a_trace_and_whom_the_team_erased(study):
+    for kind in (Receipt.Kind.DELETED, Receipt.Kind.ERASED, Receipt.Kind.ERASED):
+        erasure.erase(factories.person(study), kind=kind)
+    funnel = get_funnel(study, test="no")
+    assert (funnel.unknown, funnel.erased) == (1, 2)
     assert [stage.reached for stage in get_funnel(study, test="yes").stages] == [0, 0]
 
 
@@ -208,7 +217,8 @@ def test_money_adds_replies_by_arm_and_jobs_by_title(study, settings):
         ("amber", "0.50", "", 2, 1),
         ("demo (standard)", "3.00", "3.00", None, 0),
     ]
-    assert (money.total, money.today, money.day_budget, money.percent) == ("3.50", "2.00", "8.00", 25)
+    assert (money.total, money.unpriced) == ("3.50", 1)
+    assert (money.today, money.day_budget, money.percent) == ("2.00", "8.00", 25)
 
 
 # What waits

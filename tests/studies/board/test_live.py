@@ -13,6 +13,7 @@ from studies.board import live
 from studies.models import Task, Unblinding
 from studies.participation.unblinding import is_blinded, unblinding_of
 from studies.workbench import tasks
+from studies.workbench.labels import raters_name
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -115,6 +116,24 @@ def test_a_blinded_page_tells_no_arm_from_another(desk, hearts):
         assert hidden not in text
     assert "<strong>A</strong> 12 rated conversations" in text
     assert "<strong>B</strong> 12 rated conversations" in text
+
+
+def test_a_cell_without_r_says_why_and_nothing_about_other_numbers(desk, hearts):
+    found = results_json()
+    note = "pearson, p, kendall: the human scores do not vary; system_r: fewer than three arms"
+    found["tables"]["agreement"][0] |= {"pearson": None, "note": note, "strategy": "user_aware"}
+    analysed(hearts, found)
+    text = text_of(desk.get(address("analysis")))
+    assert '<td class="heat--none" title="the human scores do not vary">' in text
+    assert "user-aware" in text
+    assert raters_name("judge:user_aware:evaluator") == "judge (user-aware, evaluator)"
+
+
+def test_results_that_went_with_someones_data_are_said_to_be_removed(desk, hearts):
+    task = analysed(hearts)
+    assert "The earlier results were removed" not in text_of(desk.get(address("analysis")))
+    (tasks.folder_of(task) / "report" / "results.json").unlink()
+    assert "The earlier results were removed" in text_of(desk.get(address("analysis")))
 
 
 def test_a_blinded_page_shows_the_rest_of_the_report(desk, hearts):
@@ -238,7 +257,7 @@ def test_unblinding_is_of_one_study(desk, hearts):
 def test_unblinding_is_for_researchers(hearts):
     stranger, person = Client(), Client()
     person.force_login(User.objects.create(username="bob"))
-    assert stranger.post(address("unblind"), SURE).status_code == 302
+    assert stranger.post(address("unblind"), SURE).status_code == 403
     assert person.post(address("unblind"), SURE).status_code == 403
     assert is_blinded(hearts)
 

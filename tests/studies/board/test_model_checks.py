@@ -72,7 +72,7 @@ def test_other_methods_are_refused(method: str, desk: Client, study: Study) -> N
 
 
 def test_strangers_start_nothing(study: Study) -> None:
-    assert Client().post(CHECK).status_code == 302
+    assert Client().post(CHECK).status_code == 403
     other = Client()
     other.force_login(User.objects.create(username="bob"))
     assert other.post(CHECK).status_code == 403

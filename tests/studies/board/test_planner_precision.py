@@ -70,7 +70,17 @@ def test_precision_offers_the_primary_intervals_first(desk, study):
 
     offered = [value_of({**ROW, **other}) for other in ({}, {"human": "reviewer"}, {"moment": "checkpoint"})]
     assert [value for value, _words in form.fields["of"].choices] == offered
-    assert form.fields["of"].choices[0][1].startswith("safety · demo standard · participant · at the end · ")
+    words = [words for _value, words in form.fields["of"].choices]
+    assert words[:2] == [
+        "Safety · demo standard · participant · at the end",
+        "Safety · demo standard · reviewer · at the end",
+    ]
+
+
+def test_precision_leaves_out_of_its_menu_what_all_lines_have(desk, study):
+    analysed(study, ROW, {**ROW, "strategy": "user_aware"})
+    choices = desk.get(PAGE).context["form"].fields["of"].choices
+    assert [words for _value, words in choices] == ["Safety · demo standard", "Safety · demo user-aware"]
 
 
 def test_precision_starts_a_task_that_knows_which(desk, study, spawned, django_capture_on_commit_callbacks):
@@ -97,7 +107,9 @@ def test_precision_refuses_an_interval_that_there_is_not(desk, study, spawned):
 
 
 def test_precision_says_what_to_do_first(desk, study):
-    assert "No interval yet" in desk.get(PAGE).content.decode()
+    assert "Let a judge rate the conversations" in desk.get(PAGE).content.decode()
+    analysed(study, {**ROW, "pearson_low": None})
+    assert "The last analysis found no interval" in desk.get(PAGE).content.decode()
 
 
 def test_a_task_computes_what_the_page_shows(desk, study):
@@ -152,7 +164,7 @@ def test_a_task_that_cannot_plan_says_why(study):
 
 def test_precision_is_for_researchers(study):
     assert Client().get(PAGE).status_code == 302
-    assert Client().post(PAGE).status_code == 302
+    assert Client().post(PAGE).status_code == 403
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -90,7 +90,7 @@ def test_a_page_only_shows(name, desk, study):
 )
 def test_an_act_is_not_done_by_looking_nor_by_a_stranger(path, desk, study):
     assert desk.get(f"/research/{path}").status_code == 405
-    assert Client().post(f"/research/{path}")["Location"] == f"/research/sign-in/?next=/research/{path}"
+    assert Client().post(f"/research/{path}").status_code == 403
     assert not Participation.objects.exists()
     assert not Task.objects.exists()
 
@@ -451,7 +451,7 @@ def test_person_tells_what_happened_in_order(desk, study):
         "Invited",
         "Conversation 1 starts",
         "Conversation 1 ends (finished)",
-        "Conversation 1: emoharbor_10 (at the end)",
+        "Conversation 1: Ten dimensions of personalised emotional support (at the end)",
     ]
 
 
@@ -521,7 +521,7 @@ def test_a_decision_is_asked_for_and_made_once(act, status, desk, study):
     person.refresh_from_db()
     assert (person.status, person.position) == (status, 1)
     assert desk.put(page).status_code == 405
-    assert Client().post(page).status_code == 302
+    assert Client().post(page).status_code == 403
 
 
 def test_erase_needs_the_code(desk, study):

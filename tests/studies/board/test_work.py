@@ -425,7 +425,7 @@ def test_heat_maps_part_kinds_of_people_and_moments_and_leave_single_raters_out(
     assert list(maps[0].items) == [("empathetic", "Empathy"), ("safety", "Safety")]
     assert [(judge, strategy) for judge, strategy, _cells in maps[0].rows] == [
         ("demo", "standard"),
-        ("demo", "user_aware"),
+        ("demo", "user-aware"),
     ]
     assert maps[0].rows[1][2][1] is None
 

@@ -97,6 +97,12 @@ def test_only_rating_scales_are_offered_as_rating_scales():
     assert not offered & {"screening", "profile", "mini_ipip"}
 
 
+def test_kinds_of_step_and_tracks_are_offered_in_words():
+    kinds, tracks = ({c.value: c.label for c in field("steps", key, number=0).choices} for key in ("kind", "track"))
+    assert kinds["chats"] == "Conversations (chats)"
+    assert (tracks["participant"], tracks["all"]) == ("Participant (participant)", "all")
+
+
 def test_country_is_chosen_from_a_list_with_names():
     offered = {choice.value: choice.label for choice in field("basics", "country").choices}
     assert offered["GB"] == "United Kingdom (GB)"

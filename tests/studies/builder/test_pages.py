@@ -368,14 +368,26 @@ def test_uploaded_file_keeps_its_comments_and_says_what_is_wrong(desk):
 def test_upload_that_cannot_be_read_makes_no_draft(desk, content):
     page = desk.post(reverse("research-new-study"), {"begin": "upload", "file": SimpleUploadedFile("s.toml", content)})
     assert (page.status_code, StudyDraft.objects.count()) == (400, 0)
-    assert len(page.context["faults"]) == 1
+    assert page.context["faults"][0].startswith("s.toml is not a study file that can be read.")
+    assert len(page.context["faults"]) == 2
 
 
-@pytest.mark.parametrize("value", ["", "upload", "copy:nothing", "../demo"])
+@pytest.mark.parametrize("value", ["", "copy:nothing", "../demo"])
 def test_unknown_beginning_makes_no_draft(desk, value):
     page = desk.post(reverse("research-new-study"), {"begin": value})
     assert (page.status_code, StudyDraft.objects.count()) == (400, 0)
     assert page.context["faults"] == ["Choose what to begin with."]
+
+
+def test_upload_without_a_file_says_so(desk):
+    page = desk.post(reverse("research-new-study"), {"begin": "upload"})
+    assert page.context["faults"] == ["Choose a study file first. It must not be empty."]
+
+
+def test_studies_lead_to_drafts_that_are_not_loaded(desk):
+    assert "not loaded yet" not in desk.get(reverse("research-studies")).content.decode()
+    start_draft(desk)
+    assert "Continue with 1 draft that is not loaded yet" in desk.get(reverse("research-studies")).content.decode()
 
 
 def test_prompt_of_ones_own_is_written_and_used(desk):
@@ -531,6 +543,20 @@ def test_row_that_is_not_there_is_not_found(desk):
     assert desk.get(address(draft, "arms", 99)).status_code == 404
     assert rows(desk, draft, "remove:99").status_code == 404
     assert rows(desk, draft, "remove:-1").status_code == 404
+
+
+def test_what_was_typed_into_a_row_that_someone_removed_is_shown_beside_the_list(desk):
+    draft = start_draft(desk)
+    last = len(values(draft)["arms"]) - 1
+    page = desk.get(address(draft, "arms", last))
+    rows(desk, draft, f"remove:{last}")
+
+    told = desk.post(address(draft, "arms", last), {**posted(page), f"arms[{last + 1}].title": "Typed for long"})
+
+    assert told.status_code == 409
+    assert "this entry was removed elsewhere" in told.content.decode()
+    assert (f"arms[{last + 1}].title", "Typed for long") in [(part.name, part.value) for part in told.context["lost"]]
+    assert len(values(draft)["arms"]) == last
 
 
 def test_strangers_see_no_draft(desk):

@@ -1,5 +1,7 @@
 """The safety desk: what waits stands first, and each act is kept with who did it."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
@@ -17,6 +19,7 @@ from studies.care import desk as rules
 from studies.care.acts import record_act
 from studies.care.answers import answer_safe, let_continue, pass_check
 from studies.care.sign_words import CATEGORIES
+from studies.design.safety_rules import SafetyRules
 from studies.models import Alarm, Participation, Study
 from tests import factories
 
@@ -105,6 +108,13 @@ def test_event_shows_the_words_around_it_and_what_the_person_answered(desk, stud
 
     for words in ("I feel low.", "I cannot go on", "Yes, but it is hard", "wish_direct", person_of(event).code):
         assert words in page
+
+
+def test_event_shows_the_times_of_turns_in_the_zone_of_the_page(desk):
+    event = sign_in_talk(factories.study("east", safety=SafetyRules(time_zone="Asia/Shanghai")))
+    event.conversation.turns.update(created_at=datetime(2026, 11, 30, 23, 15, tzinfo=UTC))
+    page = desk.get(f"/research/east/risks/{event.pk}/").content.decode()
+    assert "seeker 07:15:00" in " ".join(page.split())
 
 
 def test_event_whose_person_is_erased_can_still_be_looked_at(desk, study):

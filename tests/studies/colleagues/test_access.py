@@ -111,7 +111,20 @@ def test_the_link_serves_once(box, desk):
 
     again = Client().get(link, follow=True)
 
-    assert "This link has been used or is too old." in again.content.decode()
+    assert "This link has been used or is too old, or" in again.content.decode()
+
+
+def test_a_link_is_void_once_the_account_has_other_rights_and_a_new_one_is_sent(box, desk, study):
+    """Whoever was shown it would have these rights, too."""
+    invite(desk, "bo@example.org", "coder")
+    bo = User.objects.get(username="bo@example.org")
+    factories.grant(factories.study("elsewhere"), bo, "admin")
+    assert "too old, or a newer one was sent" in Client().get(link_in(box.texts()[0]), follow=True).content.decode()
+
+    page = desk.post(address("roles", bo.pk), {"roles": ["researcher"]}, follow=True)
+
+    assert "bo@example.org has access, and a mail tells them." in page.content.decode()
+    assert "Set the password" in Client().get(link_in(box.texts()[1]), follow=True).content.decode()
 
 
 def test_a_weak_password_is_refused(box, desk):

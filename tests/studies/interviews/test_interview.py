@@ -427,7 +427,7 @@ def test_an_interview_in_writing_is_neither_begun_nor_closed_by_a_researcher(stu
 def test_an_act_needs_a_researcher_and_is_not_done_by_looking(study, desk, name):
     person = at_interview(study, mode="interviewer")
     assert desk.get(address(name, person)).status_code == 405
-    assert Client().post(address(name, person)).status_code == 302
+    assert Client().post(address(name, person)).status_code == 403
     assert Interview.objects.count() == 0
 
 

@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from dialogue.models import RiskEvent
 from studies.models import Participation, Study
 from studies.models.participation import Status
 from studies.participation.unblinding import is_blinded, unblind, unblinding_of
@@ -70,6 +71,14 @@ def test_closing_asks_first_and_says_whom_it_concerns(desk, hearts):
     assert "Type hearts to confirm" in text
     hearts.refresh_from_db()
     assert not hearts.is_closed()
+
+
+def test_signs_of_danger_that_wait_are_told_before_the_study_ends(desk, hearts):
+    assert "at the safety desk" not in text_of(desk.get(address("close")))
+    RiskEvent.objects.create(subject=hearts.participations.first().code, source="answer", level=3)
+    assert "1 sign of danger still waits at the safety desk." in text_of(desk.get(address("close")))
+    factories.close(hearts)
+    assert "1 sign of danger still waits at the safety desk." in text_of(desk.get(address("archive")))
 
 
 def test_closing_is_told_on_the_studys_pages(desk, hearts):
@@ -155,7 +164,7 @@ def test_closing_and_opening_are_for_researchers(name, hearts):
     stranger, person = Client(), Client()
     person.force_login(User.objects.create(username="bob"))
     was = Study.objects.get().closed_at
-    assert stranger.post(address(name), {"key": "hearts"}).status_code == 302
+    assert stranger.post(address(name), {"key": "hearts"}).status_code == 403
     assert person.post(address(name), {"key": "hearts"}).status_code == 403
     assert Study.objects.get().closed_at == was
 

@@ -222,7 +222,7 @@ def test_pages_are_for_researchers(study, person):
             .status_code
             == 405
         )
-        assert Client().post(address(name, person.code)).status_code == 302
+        assert Client().post(address(name, person.code)).status_code == 403
     assert not Decision.objects.exists()
 
 

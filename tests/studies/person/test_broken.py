@@ -16,14 +16,22 @@ def test_researcher_whose_form_was_open_too_long_reads_how_to_keep_their_words(c
     page = careful.post("/research/some-study/risks/1/note/", {"text": "called her back"})
     text = page.content.decode()
     assert page.status_code == 403
-    assert "Copy your text." in text
+    assert "Come back to this tab" in text
     assert 'href="/research/sign-in/"' in text
     assert 'href="/study/"' not in text
     assert 'class="help-link"' not in text
 
 
+def test_researcher_who_was_signed_out_while_writing_reads_it_too(client):
+    sent = {"text": "called <her> back", "password": "a secret", "seen": "9f", "empty": " "}
+    page = client.post("/research/some-study/risks/1/note/", sent)
+    assert page.status_code == 403
+    assert page.context["written"] == [("text", "called <her> back")]
+    assert "called &lt;her&gt; back" in page.content.decode()
+
+
 def test_sign_in_form_that_was_open_too_long_shows_the_researchers_page(careful):
-    assert "Copy your text." in careful.post("/research/sign-in/", {"login": "a"}).content.decode()
+    assert "Come back to this tab" in careful.post("/research/sign-in/", {"login": "a"}).content.decode()
 
 
 def test_person_whose_form_was_open_too_long_keeps_help_and_the_way_back(careful):
@@ -32,4 +40,4 @@ def test_person_whose_form_was_open_too_long_keeps_help_and_the_way_back(careful
     assert page.status_code == 403
     assert 'href="/study/"' in text
     assert 'class="help-link"' in text
-    assert "Copy your text." not in text
+    assert "Come back to this tab" not in text

@@ -66,7 +66,7 @@ def test_pages_are_for_researchers(study: Study, place: str) -> None:
 
 @pytest.mark.parametrize("name", ["profiles-import", "profiles-build", "profiles-expand"])
 def test_forms_are_for_researchers_and_are_sent(study: Study, desk: Client, name: str) -> None:
-    assert Client().post(address(name)).status_code == 302
+    assert Client().post(address(name)).status_code == 403
     assert desk.get(address(name)).status_code == 405
     assert not Task.objects.exists()
 

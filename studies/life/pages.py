@@ -29,6 +29,7 @@ from studies.workbench.typed_key import TypedKeyForm
 MOST_BOTS = 50  # in one rehearsal from the page; the command takes any number
 
 SAID: dict[Stage, str | Promise] = {
+    Stage.REHEARSAL: gettext_lazy("The study is in rehearsal again."),
     Stage.OPEN: gettext_lazy("The study is open: people can start."),
     Stage.PAUSED: gettext_lazy("The study is paused. Conversations that have begun can be finished."),
     Stage.CLOSED: gettext_lazy("The study is closed. People who have started can still finish."),
@@ -90,7 +91,7 @@ def life(request: HttpRequest, study: Study) -> HttpResponse:
         "stages": stage_track(study),
         "requirements": requirements,
         "missing": sum(not each.met for each in requirements),
-        "ways": {str(way) for way in stages.NEXT_STAGES[Stage(study.stage)]},
+        "ways": {str(way) for way in stages.get_next_stages(study)},
         "changes": study.stage_changes.order_by("-pk"),
         "amendments": Amendment.objects.filter(protocol__study=study).select_related("protocol").order_by("-number"),
         "protocol": study.current(),
@@ -116,6 +117,8 @@ def last_day_to_delete(study: Study) -> date | None:
 def stage_track(study: Study) -> list[dict[str, Any]]:
     """Return the stages in their order, as steps of a track: which are behind, and which is now."""
     order = [stage for stage in Stage if stage != Stage.PAUSED or study.stage == Stage.PAUSED]
+    if study.stage == Stage.ARCHIVED and not study.was_closed():
+        order = [Stage.REHEARSAL, Stage.ARCHIVED]
     now = order.index(Stage(study.stage))
     return [{"label": stage.label, "past": place < now, "now": place == now} for place, stage in enumerate(order)]
 
@@ -151,7 +154,9 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_page_after_timeouts
 def archive(request: HttpRequest, study: Study) -> HttpResponse:
-    return change(request, study, Stage.ARCHIVED, StageForm(study, request.POST or None), people_of(study))
+    """Archive it, or take one that was archived from its rehearsal back into it."""
+    to = Stage.REHEARSAL if Stage.REHEARSAL in stages.get_next_stages(study) else Stage.ARCHIVED
+    return change(request, study, to, StageForm(study, request.POST or None), people_of(study))
 
 
 def people_of(study: Study) -> dict[str, int]:
@@ -161,7 +166,7 @@ def people_of(study: Study) -> dict[str, int]:
 
 
 def change(request: HttpRequest, study: Study, to: Stage, form: StageForm, context: dict[str, Any]) -> HttpResponse:
-    if to not in stages.NEXT_STAGES[Stage(study.stage)]:
+    if to not in stages.get_next_stages(study):
         return redirect("research-life", study.key)
     if request.method == "POST" and form.is_valid():
         reason = form.cleaned_data.get("reason", "")

@@ -1,4 +1,5 @@
-"""A study's life: rehearsal, open, paused, closed, archived. Real people begin in an open study alone.
+"""A study's life: rehearsal, open, paused, closed, archived. Real people begin in an open study alone. One that is not
+wanted is archived from its rehearsal.
 
 Test people come and go in every stage, because what they do is in no result. Until it is opened, a study can change as
 it likes; from then on, what people meet is fixed, and a change is an amendment (setup/storage.py).
@@ -26,7 +27,7 @@ from studies.webhooks.events import announce
 
 # Where a study may go from each stage. The first opening alone is preceded by checks.
 NEXT_STAGES = {
-    Stage.REHEARSAL: (Stage.OPEN,),
+    Stage.REHEARSAL: (Stage.OPEN, Stage.ARCHIVED),
     Stage.OPEN: (Stage.PAUSED, Stage.CLOSED),
     Stage.PAUSED: (Stage.OPEN, Stage.CLOSED),
     Stage.CLOSED: (Stage.OPEN, Stage.ARCHIVED),
@@ -71,6 +72,13 @@ class ReasonNeeded(Exception):
     """The error that opening needs a reason, because the results by arm have been open."""
 
 
+def get_next_stages(study: Study) -> tuple[Stage, ...]:
+    """Return the stages to which a study can go: from the archive, back to where it came from."""
+    if study.stage == Stage.ARCHIVED and not study.was_closed():
+        return (Stage.REHEARSAL,)
+    return NEXT_STAGES[Stage(study.stage)]
+
+
 @transaction.atomic
 def move(study: Study, to: Stage, who: Actor, *, reason: str = "") -> bool:
     """Take the study to another stage; return False if it is there already.
@@ -80,7 +88,7 @@ def move(study: Study, to: Stage, who: Actor, *, reason: str = "") -> bool:
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     if fresh.stage == to:
         return False
-    if to not in NEXT_STAGES[Stage(fresh.stage)]:
+    if to not in get_next_stages(fresh):
         raise StageUnreachable(fresh.stage, to)
     if to == Stage.OPEN:
         prepare_opening(fresh, who, reason)

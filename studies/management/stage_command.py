@@ -33,7 +33,7 @@ class StageCommand(Base):
             lines = "".join(f"\n- {each.text}\n  {each.advice}" for each in missing.missing)
             self.refuse(f"{study} cannot be opened yet. Missing:{lines}")
         except stages.StageUnreachable as no_way:
-            ways = ", ".join(stages.NEXT_STAGES[no_way.at])
+            ways = ", ".join(stages.get_next_stages(study_row))
             self.refuse(f"{study} is in the stage {no_way.at}, from which it can only go to: {ways}.")
         except stages.ReasonNeeded:
             self.refuse(

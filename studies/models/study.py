@@ -59,11 +59,17 @@ class Study(models.Model):
         return self.stage == Stage.PAUSED
 
     def is_closed(self) -> bool:
-        return self.stage in (Stage.CLOSED, Stage.ARCHIVED)
+        return self.stage == Stage.CLOSED or (self.stage == Stage.ARCHIVED and self.was_closed())
+
+    def was_closed(self) -> bool:
+        """Return whether it has been closed at some time. One that is archived may have been in rehearsal only."""
+        return self.stage_changes.filter(stage=Stage.CLOSED).exists()
 
     def was_opened(self) -> bool:
         """Return whether what people meet is fixed, so that a change is an amendment."""
-        return self.stage != Stage.REHEARSAL and not self.is_demo()
+        if self.stage == Stage.REHEARSAL or self.is_demo():
+            return False
+        return self.stage != Stage.ARCHIVED or self.was_closed()
 
     @property
     def closing(self) -> StageChange | None:

@@ -252,3 +252,16 @@ def test_archived_is_taken_back(desk, opened):
         assert response.status_code == 302
         opened.refresh_from_db()
         assert opened.stage == stage
+
+
+def test_study_that_was_never_opened_is_archived_and_taken_back(desk):
+    load_spec(replace(factories.demo_spec(), key="mistake"))
+    address, life = (reverse(f"research-{name}", args=["mistake"]) for name in ("archive", "life"))
+    assert "it is in rehearsal again then" in text_of(desk.get(address))
+    for stage in (Stage.ARCHIVED, Stage.REHEARSAL):
+        assert address in desk.get(life).content.decode()
+        assert desk.get(address).status_code == 200
+        assert desk.post(address, {"key": "mistake"}).status_code == 302
+        study = Study.objects.get(key="mistake")
+        assert (study.stage, study.was_opened(), study.is_closed()) == (stage, False, False)
+        assert desk.get(reverse("research-study", args=["mistake"])).status_code == 200

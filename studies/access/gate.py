@@ -21,7 +21,7 @@ from studies.access.access import (
     is_researcher,
     passes,
 )
-from studies.access.confirming import OWN_PAGES, ask_again, is_confirmed_for, lacks_second_factor
+from studies.access.confirming import OWN_PAGES, ask_again, is_confirmed_for, lacks_second_factor, page_of
 from studies.access.table import Act, Kind, asks_again, find_need, line_for
 from studies.models.membership import Role
 
@@ -63,7 +63,7 @@ class Gate:
 
 def refuse_stranger(request: HttpRequest) -> HttpResponse | None:
     if not request.user.is_authenticated:
-        return redirect_to_login(request.get_full_path(), reverse("research-sign-in"))
+        return redirect_to_login(page_of(request), reverse("research-sign-in"))
     return None if is_researcher(request.user) else refusal(request)
 
 

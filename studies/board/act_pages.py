@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from dialogue.chat import Notice
 from dialogue.replies import tell_sockets
+from dialogue.templatetags.languages import listed
 from studies.care.stopping_rules import get_stops
 from studies.models import ArmRun, Participation, Study
 from studies.models.board import LONGEST_REASON
@@ -155,7 +156,7 @@ def warn_of_missing_arms(study: Study, arm: str) -> str:
     if not tracks:
         return ""
     return _("Without it no one new can start (%(tracks)s), because there are fewer arms than each person needs.") % {
-        "tracks": ", ".join(map(str, tracks))
+        "tracks": listed(tracks)
     }
 
 

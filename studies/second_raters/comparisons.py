@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
+from dialogue.templatetags.languages import listed
 from studies.design.pairing import Candidate, Contest, DrawnPair, draw_pairs, name_seekers
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import PAIRWISE, instrument_ids, load
@@ -149,7 +150,7 @@ def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: D
 def refusal(drawing: Drawing, instrument: str, each: int) -> str:
     """Return what is wrong with a plan before anything is drawn; empty if nothing is."""
     if instrument not in (instruments := pairwise_instruments()):
-        names = {"instrument": instrument, "known": ", ".join(instruments)}
+        names = {"instrument": instrument, "known": listed(instruments)}
         return _("“%(instrument)s” has no questions about pairs. These instruments have some: %(known)s.") % names
     if drawing.count < 1 or each < 1:
         return _("The number of pairs and the number of verdicts per pair must be at least 1.")

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models.conversation import TurnState
+from dialogue.templatetags.languages import listed
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import instrument_ids, load
@@ -86,9 +87,9 @@ def faults(study: Study, options: PlanOptions) -> dict[str, str]:
         "name": (study.review_plans.filter(name=options.name).exists(), _("There is already a plan with this name.")),
         "instruments": (
             bool(unknown) or not options.instruments,
-            _("Choose at least one rating scale: %(known)s.") % {"known": ", ".join(rating_scales())},
+            _("Choose at least one rating scale: %(known)s.") % {"known": listed(rating_scales())},
         ),
-        "source": (source.kind not in SOURCES, _("Choose one of: %(known)s.") % {"known": ", ".join(SOURCES)}),
+        "source": (source.kind not in SOURCES, _("Choose one of: %(known)s.") % {"known": listed(SOURCES)}),
         "size": (
             source.kind in SIZED and not source.size,
             _("Enter how many conversations to draw."),

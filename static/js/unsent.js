@@ -6,21 +6,23 @@ const UNSENT = "emostudy.unsent.";
 function keep(form) {
   const place = `${UNSENT}${form.dataset.unsent} ${new URL(form.action).pathname}`;
   const field = form.querySelector("textarea");
-  const write = (sent) => sessionStorage.setItem(place, JSON.stringify({ text: field.value, sent }));
+  const here = location.href.split("#")[0]; // as the next page has it for its referrer
+  const write = (sentFrom) => sessionStorage.setItem(place, JSON.stringify({ text: field.value, sentFrom }));
   const kept = JSON.parse(sessionStorage.getItem(place));
-  form.addEventListener("input", () => write(false));
-  form.addEventListener("submit", () => write(true));
-  if (kept?.sent) sessionStorage.removeItem(place);
+  form.addEventListener("input", () => write(""));
+  form.addEventListener("submit", () => write(here));
+  if (kept?.sentFrom) sessionStorage.removeItem(place);
   else if (kept) {
     field.value = kept.text;
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }
 
-/** On a page that stands in for the answer to a form: nothing of what was sent has arrived. */
+/** On a page that stands in for the answer to a form: what was sent from the page before has not arrived. */
 function takeBack() {
   for (const place of Object.keys(sessionStorage).filter((name) => name.startsWith(UNSENT))) {
-    sessionStorage.setItem(place, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(place)), sent: false }));
+    const { text, sentFrom } = JSON.parse(sessionStorage.getItem(place));
+    if (sentFrom === document.referrer) sessionStorage.setItem(place, JSON.stringify({ text, sentFrom: "" }));
   }
 }
 

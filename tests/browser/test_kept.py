@@ -205,6 +205,11 @@ def test_words_written_when_the_session_had_ended_come_back(page, browser, serve
     page.goto(f"{server.base_url}/study/ask/")
     expect(page.locator("#question")).to_have_value(text)
     page.get_by_role("button", name="Send the question").click()
+    expect(page).to_have_url(f"{server.base_url}/study/")
+    end_session(page)
+    page.locator('a[href="/study/ask/"]').first.click()  # what has arrived does not come back
+    expect(page.get_by_role("heading", level=1)).to_have_text("Please open your personal link")
+    come_in(page, link)
     page.goto(f"{server.base_url}/study/ask/")
     expect(page.locator("#question")).to_have_value("")
 

@@ -20,6 +20,8 @@ class Language:
     spaces: bool = True  # words and sentences have spaces between them, so words can be counted
     comma: str = ", "  # between the members of a list
     semicolon: str = "; "  # between longer ones
+    clause_comma: str = ", "  # between the parts of a sentence
+    colon: str = ": "
 
 
 def gettext_noop(message: str) -> str:
@@ -40,6 +42,8 @@ LANGUAGES = (
         spaces=False,
         comma="、",
         semicolon="；",
+        clause_comma="，",
+        colon="：",
     ),
 )
 CODES = tuple(language.code for language in LANGUAGES)

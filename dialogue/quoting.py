@@ -2,7 +2,8 @@
 
 A prompt holds material between tags, `<dialogue>` … `</dialogue>`, and labels each message, `[3] Supporter:`. Words
 that look like a tag or a label get round brackets in place of their own, `(/dialogue)` and `(3) Supporter:`, so that
-no text ends its frame or speaks as someone else. Every other text stays as it is, to the byte.
+no text ends its frame or speaks as someone else. Letters that models read and no screen shows are left out. Every other
+text stays as it is, to the byte.
 """
 
 import re
@@ -10,6 +11,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
+FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls"))
+TAG_LETTERS = re.compile(rf"(\U0001f3f4(?:{FLAGS})\U000e007f)|[\U000e0000-\U000e007f]+")  # of use in these flags alone
 UNSEEN = ("C", "M")  # categories of characters that no screen shows, or only upon another: controls, formats, marks
 LETTER = r"[^\W\d_]"
 SLASH = r"[/\\／＼∕⁄⧸]+"
@@ -57,7 +60,7 @@ def quote_answer(text: str) -> str:
 def _quote(text: str, replace: Callable[[str], str]) -> str:
     """Return the text with the signs replaced. If one is still hidden by unseen characters or by letters and signs of
     another width, return the plain text with it replaced."""
-    quoted = replace(text)
+    quoted = replace(text if text.isascii() else TAG_LETTERS.sub(r"\1", text))
     plain = unicodedata.normalize("NFKC", _without_unseen(quoted))
     again = replace(plain)
     return quoted if again == plain else again

@@ -8,8 +8,9 @@ from django.template import Context, Node, NodeList
 from django.template.base import Parser, Token
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language as get_active_language
+from django.utils.translation import gettext
 
-from dialogue.languages import FIRST, LANGUAGES, Language, get_language
+from dialogue.languages import CODES, FIRST, LANGUAGES, Language, get_language
 
 register = template.Library()
 
@@ -25,11 +26,17 @@ def html_language(code: str) -> str:
 
 
 @register.filter
+def name_of_language(code: str) -> str:
+    """Return the name of a language in that of the page; what is no code of ours stays as it is."""
+    return gettext(get_language(code).english_name) if code in CODES else code
+
+
+@register.filter
 def in_language(text: Mapping[str, str] | str) -> str:
     """Return the text in the language of the page. A text may also be one plain string."""
     if isinstance(text, str):
         return text
-    return text.get(get_language(get_active_language() or FIRST.code).code) or next(iter(text.values()), "")
+    return text.get(active_language().code) or next(iter(text.values()), "")
 
 
 @register.tag
@@ -72,7 +79,7 @@ class Sentences(Node):
 
     def render(self, context: Context) -> SafeString:
         rendered = self.nodes.render(context)
-        if get_language(get_active_language() or FIRST.code).spaces:
+        if active_language().spaces:
             return rendered
         joined = BEHIND_WIDE_SIGN.sub(lambda found: found[1] + "".join(TAG.findall(found[2])), rendered)
         return mark_safe(joined)  # noqa: S308 - only spaces go
@@ -81,7 +88,22 @@ class Sentences(Node):
 @register.filter
 def listed(members: Iterable[object]) -> str:
     """Return the members with the comma of the page's language between them."""
-    return get_language(get_active_language() or FIRST.code).comma.join(map(str, members))
+    return active_language().comma.join(map(str, members))
+
+
+@register.simple_tag
+def comma() -> str:
+    """Return the comma between the parts of a sentence, with the space that the page's language has behind it."""
+    return active_language().clause_comma
+
+
+@register.simple_tag
+def colon() -> str:
+    return active_language().colon
+
+
+def active_language() -> Language:
+    return get_language(get_active_language() or FIRST.code)
 
 
 @register.simple_tag
@@ -92,5 +114,4 @@ def known_languages() -> Sequence[Language]:
 @register.simple_tag
 def other_languages() -> Sequence[Language]:
     """Return the languages that this page is not in."""
-    active = get_language(get_active_language() or FIRST.code)
-    return [language for language in LANGUAGES if language != active]
+    return [language for language in LANGUAGES if language != active_language()]

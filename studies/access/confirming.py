@@ -39,14 +39,19 @@ def is_confirmed_for(request: HttpRequest) -> bool:
 
 def ask_again(request: HttpRequest) -> HttpResponse:
     """Lead to the page that asks for the password, and from there to this page, or to the one with this form."""
-    back = request.get_full_path()
     if request.method not in SAFE_METHODS:
         messages.info(request, _("Nothing has been done yet. Please confirm that it is you, and send the form again."))
-        page = request.headers.get("Referer", "")
-        is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
-        back = page if is_ours else reverse("research-studies")
-    query = urlencode({REDIRECT_FIELD_NAME: back}, safe="/")
+    query = urlencode({REDIRECT_FIELD_NAME: page_of(request)}, safe="/")
     return redirect(f"{reverse('account_reauthenticate')}?{query}")
+
+
+def page_of(request: HttpRequest) -> str:
+    """Return the address of the page that is asked for, or of the one whose form is sent."""
+    if request.method in SAFE_METHODS:
+        return request.get_full_path()
+    page = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    return page if is_ours else reverse("research-studies")
 
 
 def lacks_second_factor(user: Viewer) -> bool:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from dialogue.chat.replies import tell_sockets
 from dialogue.chat.state import Notice
+from dialogue.templatetags.languages import listed
 from studies.care.stopping_rules import get_stops
 from studies.design.spec import StudySpec
 from studies.models import ArmRun, Participation, Study
@@ -174,7 +175,7 @@ def warn_of_missing_arms(study: Study, arm: str) -> str:
     if not tracks:
         return ""
     return _("Without it no one new can start (%(tracks)s), because there are fewer arms than each person needs.") % {
-        "tracks": ", ".join(map(str, tracks))
+        "tracks": listed(tracks)
     }
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import Conversation, InnerState, Turn
+from dialogue.templatetags.languages import listed
 from studies.access.table import Act
 from studies.board import calls
 from studies.board.blind import show_blind_conversation
@@ -252,7 +253,7 @@ def comparison(request: HttpRequest, scores: Scores) -> Comparison:
 def comparison_fault(a: str, b: str, judges: Mapping[str, Rater]) -> str:
     unknown = [name for name in (a, b) if name and name not in judges]
     if unknown:
-        return _("No rating here by: %(names)s.") % {"names": ", ".join(unknown)}
+        return _("No rating here by: %(names)s.") % {"names": listed(unknown)}
     if a and a == b:
         return _("Choose two different raters.")
     return ""

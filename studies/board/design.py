@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from dialogue.templatetags.languages import listed, name_of_language
 from studies.allocation.card_blocks import shown_rows
 from studies.board.model_checks import checks_of_models
 from studies.design.spec import StudySpec
@@ -27,6 +28,8 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         "spec": spec,
         "steps": list(steps_of(spec)),
         "words": words_of(spec),
+        "languages": list(map(name_of_language, spec.languages)),
+        "oncall": [one.name for one in spec.safety.oncall],
         "unset_keys": list(models_without_key(spec)),
         "unset_variables": {key.variable for key in unset_keys(spec)},
         "arms": protocol.arms.all(),
@@ -57,7 +60,7 @@ def words_of(spec: StudySpec) -> dict[str, str]:
         "selection": labels.word(labels.SELECTIONS, spec.selection),
         "topic": labels.word(labels.TOPICS, spec.chat.topic),
         "order": labels.word(labels.ORDERS, spec.order.design),
-        "strata": ", ".join(labels.word(labels.STRATA, factor) for factor in spec.order.strata),
+        "strata": listed(labels.word(labels.STRATA, factor) for factor in spec.order.strata),
     }
 
 

@@ -77,7 +77,12 @@ def count_jobs(study: Study) -> list[tuple[Expense, Decimal]]:
     rows = jobs.values_list("kind", "title").annotate(**sums).order_by("kind", "title")
     return [
         (
-            Expense(title, str(labels.word(labels.PURPOSES, kind)), format_amount(spent), budget=show_budget(budget)),
+            Expense(
+                labels.job_name(title),
+                str(labels.word(labels.PURPOSES, kind)),
+                format_amount(spent),
+                budget=show_budget(budget),
+            ),
             spent,
         )
         for kind, title, spent, budget in rows

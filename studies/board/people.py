@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
+from dialogue.templatetags.languages import listed
 from studies.access.access import Access
 from studies.access.table import Act
 from studies.board.conversations import words_of
@@ -147,6 +148,7 @@ def may_see_safety(access: Access, person: Participation) -> bool:
 def person_context(person: Participation, *, with_safety: bool) -> dict[str, object]:
     return {
         "person": person,
+        "country": labels.country_name(person.country),
         "row": row_of(person),
         "waits": person.status == Status.IN_REVIEW,
         "pause": board_acts.get_pause(person),
@@ -228,7 +230,7 @@ def draw_label(draw: Draw) -> str:
     if not unknown:
         return _("Arms drawn")
     return _("Arms drawn. Not balanced by these factors, because they were unknown: %(factors)s") % {
-        "factors": ", ".join(unknown)
+        "factors": listed(unknown)
     }
 
 

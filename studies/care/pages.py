@@ -15,6 +15,7 @@ from studies.care.levels import LEVELS, describe_level
 from studies.care.sign_words import describe_findings, describe_role_answer
 from studies.models import Study
 from studies.participation import counts
+from studies.workbench import labels
 from studies.workbench.access import navigation, show, study_page
 from studies.workbench.lists import page_of, paging
 
@@ -51,6 +52,7 @@ def risk(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     sign = desk.get_sign(get_object_or_404(counts.risks_of(study).select_related("conversation"), pk=number))
     context = {"sign": sign, "risk": sign.event, "person": sign.person, "longest": LONGEST_TEXT}
     context["level"] = describe_level(sign.event.level)
+    context["country"] = labels.country_name(sign.person.country) if sign.person else ""
     return show(request, study, "risk", {**context, "zone": get_zone(study)})
 
 

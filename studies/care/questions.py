@@ -15,6 +15,7 @@ from studies.care.alarms import raise_alarm
 from studies.care.form_words import GRAVE, raise_event
 from studies.models import Participation, Question, Study
 from studies.participation import counts
+from studies.participation.locking import lock_person
 
 LONGEST_TEXT = 2000  # characters of a question or an answer
 MOST_OPEN = 5  # questions of one person without an answer
@@ -25,9 +26,16 @@ def may_ask(person: Participation) -> bool:
     return person.questions.filter(answered_at=None).count() < MOST_OPEN
 
 
+class TooMany(Exception):
+    """The person has as many questions without an answer as they may have."""
+
+
 @transaction.atomic
 def ask(person: Participation, text: str, *, step: str) -> RiskEvent | None:
-    """Store a question; return the event if its words show grave danger."""
+    """Store a question; return the event if its words show grave danger. Raises TooMany."""
+    lock_person(person)  # of several tabs at once each counts what the others have asked
+    if not may_ask(person):
+        raise TooMany
     Question.objects.create(participation=person, text=text, step=step)
     verdict = screen_message(text)
     if verdict.level < GRAVE:

@@ -19,6 +19,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
+from dialogue.templatetags.languages import listed
 from studies.access.granting import RolesError
 from studies.models import Study
 from studies.models.membership import Role
@@ -108,7 +109,7 @@ def text_of(request: HttpRequest, title: str, invitation: Invitation, roles: Ite
     facts = {
         "by": request.user.get_username(),
         "title": title,
-        "roles": ", ".join(str(role.label) for role in roles),
+        "roles": listed(role.label for role in roles),
         "link": invitation.link,
         "name": invitation.user.get_username(),
         "days": settings.PASSWORD_RESET_TIMEOUT // DAY,

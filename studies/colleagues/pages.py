@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dialogue.templatetags.languages import colon, listed
 from studies.access.access import Access
 from studies.access.granting import RolesError, can_sign_in, has_other_admin, roles_of, set_roles, transfer
 from studies.access.table import RIGHTS, ROLES
@@ -40,7 +41,7 @@ class RolesForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["roles"].choices = [(role.value, f"{role.label}: {ROLES[role]}") for role in Role]
+        self.fields["roles"].choices = [(role.value, f"{role.label}{colon()}{ROLES[role]}") for role in Role]
 
     def get_roles(self) -> list[Role]:
         return [Role(name) for name in self.cleaned_data["roles"]]
@@ -113,7 +114,7 @@ def colleagues_of(study: Study, viewer: int | None) -> list[Colleague]:
 
 def labels_of(roles: Iterable[Role]) -> str:
     held = set(roles)
-    return ", ".join(str(role.label) for role in Role if role in held)
+    return listed(role.label for role in Role if role in held)
 
 
 # Inviting

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from dialogue.templatetags.languages import colon
 from studies.connections.webhooks import MOST_WEBHOOKS, create_webhook, stop_webhook
 from studies.models import Delivery, Study, Webhook
 from studies.webhooks.events import PING, create_delivery
@@ -28,7 +29,7 @@ class WebhookForm(forms.Form):
     )
     events = forms.MultipleChoiceField(
         label=gettext_lazy("Events"),
-        choices=lambda: [(event.value, f"{event.value}: {event.label}") for event in Webhook.Event],
+        choices=lambda: [(event.value, f"{event.value}{colon()}{event.label}") for event in Webhook.Event],
         widget=forms.CheckboxSelectMultiple,
     )
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from studies.care.form_words import find_words, screen_words
 from studies.design.plan import Step
-from studies.design.spec import SELF, StudySpec
-from studies.instruments.definitions import Item, Questionnaire
+from studies.design.spec import SELF
+from studies.instruments.definitions import Item
 from studies.instruments.forms import InstrumentForm, Row, form_for
 from studies.instruments.interview_guide import (
     CANDIDATE_FIELDS,
@@ -36,7 +36,6 @@ from studies.participation.submissions import NeedsCorrection
 PART = "part"  # the field that says which page of the guide a form is
 EMPTY_ROWS = 3
 MOST_ROWS = 40
-NUMBER = re.compile(r"[0-9]{1,4}")
 ROW = re.compile(r"candidate-([0-9]{1,2})-\w+")
 
 
@@ -47,10 +46,8 @@ class Interviewing(StepKind):
 
     def work(self, step: Step, way: Way) -> Work:
         guide = load(step.instrument)
-        whole = minutes_of(way.spec, guide, way.person.track)
-        written = schedule.minutes_written(way.person) if way.here == step.key else 0
-        done = written * whole / minutes(guide, way.person.track)
-        return Work(done, whole - done)
+        done = schedule.minutes_written(way.person) if way.here == step.key else 0
+        return Work(done, minutes(guide, way.person.track) - done)
 
     def is_stored(self, step: Step, stored: StoredData) -> bool:
         return schedule.interview_of(stored.person) is not None
@@ -95,16 +92,10 @@ class Interviewing(StepKind):
         visit.shows_danger = screen_words(person, words)
 
 
-def minutes_of(spec: StudySpec, guide: Questionnaire, track: str) -> int:
-    """Return the minutes that the study's consent form tells for the interview; those of the guide if it tells none."""
-    match = NUMBER.search(spec.consent_values(track).get("interview_minutes", {}).get("en", ""))
-    return int(match[0]) if match and int(match[0]) else minutes(guide, track)
-
-
 def waiting_page(visit: Visit) -> Page:
     context = {
         "sections": schedule.sections_of(visit.participation)[1:-1],  # a guide opens and closes by itself
-        "minutes": minutes_of(visit.spec, load(visit.step.instrument), visit.participation.track),
+        "minutes": minutes(load(visit.step.instrument), visit.participation.track),
     }
     return Page("studies/steps/interview_waits.html", context)
 

@@ -16,6 +16,7 @@ from dialogue.judges.fields import get_variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
 from dialogue.judges.strategies import fields_to_leave_out, get_strategies
 from dialogue.providers.prices import load_prices
+from dialogue.templatetags.languages import comma
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
 from studies.judging.matrix import BudgetForm, get_matrix
@@ -127,7 +128,7 @@ def ways_of_asking() -> Iterator[tuple[str, str]]:
 def describe_place(place: Place) -> str:
     when = labels.word(labels.MOMENTS, place.moment)
     after = _("turn %(number)s") % {"number": place.turn} if place.turn else ""
-    return ", ".join(part for part in (title_of(place.instrument), when, after) if part)
+    return comma().join(part for part in (title_of(place.instrument), when, after) if part)
 
 
 def parameters(preview: Preview) -> str:

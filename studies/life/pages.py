@@ -21,6 +21,7 @@ from studies.models import Amendment, Participation, Stage, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
 from studies.participation import counts
 from studies.participation.unblinding import is_blinded, is_kept_blind
+from studies.workbench import labels
 from studies.workbench.access import show, study_page, study_page_after_timeouts
 from studies.workbench.asking_first import ask_first
 from studies.workbench.recent_tasks import recent_tasks
@@ -195,8 +196,8 @@ def resources(request: HttpRequest, study: Study) -> HttpResponse:
     spec = study.current().spec()
     context = {
         "resources": resources_for(spec.country),
-        "country": spec.country,
-        "checks": study.resource_checks.order_by("-pk")[:10],
+        "country": labels.country_name(spec.country),
+        "checks": [(one, labels.country_name(one.country)) for one in study.resource_checks.order_by("-pk")[:10]],
         "days": RESOURCE_DAYS,
     }
     return show(request, study, "life_resources", context)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Call
 from dialogue.safety.resources import list_version
+from dialogue.templatetags.languages import listed
 from studies.care.alarms import CONSOLE
 from studies.care.opening_requirements import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
 from studies.care.rota import get_contacts
@@ -69,7 +70,7 @@ def chats_with_models(study: Study, spec: StudySpec) -> bool:
 def consent_values(spec: StudySpec) -> Requirement:
     """Return the requirement that the consent form names who is responsible, a contact, and how long data are kept."""
     assert spec.consent is not None  # noqa: S101 - there is a consent step
-    names = ", ".join(name for name in NEEDED_VALUES if not all_filled(spec, name))
+    names = listed(name for name in NEEDED_VALUES if not all_filled(spec, name))
     return Requirement(
         "consent",
         not names,
@@ -91,7 +92,7 @@ def contact(spec: StudySpec) -> Requirement:
     """Return whether the addresses that people read are the study's own, here and in the consent form."""
     assert spec.consent is not None  # noqa: S101 - there is a consent step
     named = [spec.contact, *spec.consent.values.get("contact_email", {}).values()]
-    wrong = ", ".join(dict.fromkeys(address for address in named if not address or address.endswith(EXAMPLE)))
+    wrong = listed(dict.fromkeys(address for address in named if not address or address.endswith(EXAMPLE)))
     return Requirement(
         "contact",
         all(named) and not wrong,
@@ -133,7 +134,7 @@ def reach(spec: StudySpec) -> Requirement:
 def days_to_come(retention: RetentionSpec) -> Requirement:
     """Return the requirement that no day is over after which data go."""
     today = timezone.now().date()
-    over = ", ".join(f"{name} ({day})" for name in DAYS_KEPT if (day := retention.get_day(name)) and day < today)
+    over = listed(f"{name} ({day})" for name in DAYS_KEPT if (day := retention.get_day(name)) and day < today)
     return Requirement(
         "retention",
         not over,
@@ -172,7 +173,7 @@ def answers(study: Study) -> Requirement:
         not silent,
         _("Every arm has answered a test question in the last %(days)d days.") % {"days": ANSWER_DAYS},
         _("Ask the models on the page Design, or with manage.py check_models %(key)s. Not seen to answer: %(arms)s")
-        % {"key": study.key, "arms": ", ".join(silent)},
+        % {"key": study.key, "arms": listed(silent)},
         "research-design",
     )
 

@@ -14,6 +14,7 @@ from dialogue.providers.base import copy_settings
 from studies.design.plan import TOPIC_QUESTIONS
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import Arm, ArmRun, Participation
+from studies.models.participation import OVER
 from studies.participation.locking import lock_person
 from studies.participation.profile_text import profile_text
 from studies.participation.responses import answers_of
@@ -33,14 +34,29 @@ class ArmGone(Exception):
     """The arm of a run no longer exists."""
 
 
+class PersonGone(Exception):
+    """The person's part has ended, or their data were erased, since their row was read."""
+
+
 def get_or_create_run(participation: Participation, position: int) -> ArmRun:
-    """Return the person's run at this position; it exists from its first step on, before the conversation."""
-    run = find_run(participation, position)
-    if run is None:
-        run, _ = ArmRun.objects.get_or_create(
-            participation=participation, position=position, defaults=new_run_values(participation, position)
-        )
+    """Return the person's run at this position; it exists from its first step on, before the conversation. Raises
+    PersonGone."""
+    return find_run(participation, position) or create_run(participation, position)
+
+
+@transaction.atomic
+def create_run(participation: Participation, position: int) -> ArmRun:
+    lock_present(participation)
+    values = new_run_values(participation, position)
+    run, _ = ArmRun.objects.get_or_create(participation=participation, position=position, defaults=values)
     return run
+
+
+def lock_present(participation: Participation) -> None:
+    """Lock a person whose part is not over until the transaction ends. Raises PersonGone."""
+    status = Participation.objects.select_for_update().values_list("status", flat=True).get(pk=participation.pk)
+    if status in OVER:
+        raise PersonGone(participation.code)
 
 
 def find_run(participation: Participation, position: int) -> ArmRun | None:
@@ -67,14 +83,14 @@ def runs_with_a_reply(participation: Participation) -> list[ArmRun]:
 
 
 def get_or_open_run(participation: Participation, position: int) -> ArmRun:
-    """Return the run and open its conversation if needed; two tabs at once open one."""
+    """Return the run and open its conversation if needed; two tabs at once open one. Raises ArmGone and PersonGone."""
     run = find_run(participation, position)
     return run if run and run.conversation else open_run(participation, position)
 
 
 @transaction.atomic
 def open_run(participation: Participation, position: int) -> ArmRun:
-    Participation.objects.select_for_update().values_list("pk").get(pk=participation.pk)
+    lock_present(participation)
     run = find_run(participation, position) or ArmRun(
         participation=participation, position=position, **new_run_values(participation, position)
     )

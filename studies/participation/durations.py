@@ -7,10 +7,13 @@ from django.utils.translation import gettext as _
 
 from studies.design.plan import expand, plan_for, steps_for
 from studies.design.spec import StudySpec
+from studies.instruments import interview_guide
+from studies.instruments.loading import load
 from studies.models import Participation
 from studies.participation.step_kinds import KINDS, Way
 
 TIME = re.compile(r"([0-9]+(?:[.,][0-9]+)?)\s*(hours?\b|h\b|小时|minutes?\b|min\b|分钟)")
+NUMBER = re.compile(r"[0-9]{1,4}")
 OFF = 1 / 3  # of the estimate: a consent form that is further from it gets a remark
 
 
@@ -31,6 +34,7 @@ def read_minutes(text: str) -> float:
 def remark_on_times(spec: StudySpec) -> Iterator[str]:
     """Yield a remark where the minutes in the consent form differ much from those of the steps."""
     for track in (Participation.Track.PARTICIPANT, Participation.Track.COUNSELLOR):
+        yield from remark_on_interview(spec, track)
         if not any(step.kind == "chats" for step in steps_for(spec, track)):
             continue
         estimate = estimate_minutes(spec, track)
@@ -42,3 +46,16 @@ def remark_on_times(spec: StudySpec) -> Iterator[str]:
                     "take about %(minutes)s minutes."
                 ) % {"told": text, "track": track, "minutes": estimate}
                 break
+
+
+def remark_on_interview(spec: StudySpec, track: str) -> Iterator[str]:
+    for step in steps_for(spec, track):
+        told = NUMBER.search(spec.consent_values(track).get("interview_minutes", {}).get("en", ""))
+        if step.kind != "interview" or told is None:
+            continue
+        minutes = interview_guide.minutes(load(step.instrument), track)
+        if abs(int(told[0]) - minutes) > OFF * minutes:
+            yield _(
+                "The consent form tells %(told)s minutes for the interview (consent.interview_minutes), but its guide "
+                "(%(guide)s) is made for %(minutes)s on the %(track)s track."
+            ) % {"told": told[0], "guide": step.instrument, "minutes": minutes, "track": track}

@@ -31,10 +31,12 @@ def ask(request: HttpRequest, person: Participation) -> HttpResponse:
         return show(request, person, fault=_("Please write your question first."), status=400)
     if len(text) > questions.LONGEST_TEXT:
         return show(request, person, fault=_("This text is too long. Please shorten it."), status=400)
-    if not questions.may_ask(person):
-        return redirect("study-ask")
     step = progress.current_step(person).key if person.plan else ""
-    if questions.ask(person, text, step=step):
+    try:
+        event = questions.ask(person, text, step=step)
+    except questions.TooMany:
+        return redirect("study-ask")
+    if event:
         return redirect("study-care")
     messages.success(request, _("Your question has been sent. The answer will appear at the top of your pages."))
     return redirect("study")

@@ -113,7 +113,10 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             if not person.is_over():
                 messages.info(request, _("That page was already saved. This is where you are now."))
             return redirect("study")
-        accept(visit)
+        try:
+            accept(visit)
+        except chats.PersonGone:
+            return redirect("study")
         return redirect("study-care" if visit.shows_danger else "study")
     if person.is_paused():
         return stops.page_of_paused_person(request, person, page_context(person))
@@ -123,7 +126,10 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
         return stops.ask_again(request, person, amendment, page_context(person))
     if sign := stops.role_sign_to_ask(person):
         return stops.ask_about_role(request, sign, page_context(person))
-    page = kind.show(visit)
+    try:
+        page = kind.show(visit)
+    except chats.PersonGone:
+        page = None
     return redirect("study") if page is None else show(visit, page)
 
 
@@ -145,16 +151,21 @@ def settle_language(request: HttpRequest, person: Participation) -> None:
     languages = person.design().languages
     if not person.language and len(languages) == 1 and not person.is_over():
         person.language = languages[0]
-        person.save(update_fields=["language"])
+        note(person, language=person.language)
     if person.language:
         remember_language(request, person.language)
+
+
+def note(person: Participation, **values: object) -> None:
+    """Write these fields into the person's row, unless it was erased since it was read."""
+    Participation.objects.filter(pk=person.pk, status=person.status).update(**values)
 
 
 def show(visit: Visit, page: Page) -> HttpResponse:
     person = visit.participation
     far = outline(person, visit.step, visit.spec)
     if not person.is_over():
-        Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now(), percent_shown=far.percent)
+        note(person, last_seen_at=timezone.now(), percent_shown=far.percent)
     at_hand = SimpleLazyObject(lambda: get_lines_at_hand(person, visit.step))
     head = {"outline": far, "progress": far, "lines_at_hand": at_hand}
     context = {"step": visit.step, **head, **page_context(person), **page.context}

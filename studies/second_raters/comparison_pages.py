@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dialogue.templatetags.languages import comma
 from studies.instruments.loading import load
 from studies.models import PairPlan, Study
 from studies.models.response import RaterKind
@@ -145,7 +146,7 @@ def facts_of(plan: PairPlan) -> Iterator[tuple[str, object]]:
     """Yield label and value of the facts about a plan. The drawing of an imported plan is not known."""
     yield _("Questions"), plan.instrument or "–"
     if between := dict(BETWEEN).get(plan.source.get("between")):
-        yield _("What is compared"), f"{between}, {dict(LEVELS).get(plan.source.get('level'), '')}"
+        yield _("What is compared"), f"{between}{comma()}{dict(LEVELS).get(plan.source.get('level'), '')}"
         yield _("Reviewers for each pair"), plan.verdicts_each
         yield _("Random seed"), plan.seed
 

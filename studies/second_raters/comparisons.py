@@ -14,12 +14,14 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
+from dialogue.templatetags.languages import listed
 from studies.design.pairing import Candidate, Contest, DrawnPair, draw_pairs, name_seekers
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import PAIRWISE, instrument_ids, load
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
 from studies.models.participation import OVER
 from studies.models.response import RaterKind
+from studies.participation.language import instrument_language
 from studies.participation.responses import rater_for
 from studies.second_raters.eligible import conversations, usable_runs
 from studies.second_raters.reviews import Load, NothingToPlan, PlanRefused, refuse_taken_name
@@ -148,7 +150,7 @@ def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: D
 def refusal(drawing: Drawing, instrument: str, each: int) -> str:
     """Return what is wrong with a plan before anything is drawn; empty if nothing is."""
     if instrument not in (instruments := pairwise_instruments()):
-        names = {"instrument": instrument, "known": ", ".join(instruments)}
+        names = {"instrument": instrument, "known": listed(instruments)}
         return _("“%(instrument)s” has no questions about pairs. These instruments have some: %(known)s.") % names
     if drawing.count < 1 or each < 1:
         return _("The number of pairs and the number of verdicts per pair must be at least 1.")
@@ -225,9 +227,8 @@ def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
     pairs = Pair.objects.filter(plan__study=person.study, plan__is_open=True).exclude(comparisons__rater=rater)
     for run in ("run_a", "run_b"):
         pairs = pairs.filter(usable_runs(f"{run}__"), **{f"{run}__is_test": person.is_test})
-    languages = person.design().languages
-    if len(languages) > 1:  # before they choose one, to estimate their time, the first
-        pairs = pairs.filter(run_a__conversation__language=person.language or languages[0])
+    if len(person.design().languages) > 1:  # before they choose one, to estimate their time, that of the page
+        pairs = pairs.filter(run_a__conversation__language=person.language or instrument_language())
     total = Count("comparisons", filter=BY_PEOPLE)
     first = Count("comparisons", filter=BY_PEOPLE & Q(comparisons__shown_first=Comparison.Side.A))
     counted = pairs.annotate(given=total, leaning=2 * first - total)

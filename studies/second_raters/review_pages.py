@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dialogue.templatetags.languages import listed
 from studies.models import ArmRun, ReviewPlan, Study
 from studies.participation.judge_gap import rating_judges
 from studies.second_raters import review_work, reviews
@@ -182,7 +183,7 @@ def facts_of(plan: ReviewPlan) -> list[tuple[str, object]]:
     judge = f" ({source['judge']} {source['strategy']})" if source.get("judge") else ""
     return [
         (_("Status"), _("open") if plan.is_open else _("closed")),
-        (_("Rating scales"), ", ".join(plan.instruments)),
+        (_("Rating scales"), listed(plan.instruments)),
         (_("Conversations"), f"{kind}{judge}"),
         (_("Ratings of each conversation in the overlap"), plan.ratings_each),
         (_("Random seed"), plan.seed),

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models.conversation import TurnState
+from dialogue.templatetags.languages import listed
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import instrument_ids, load
@@ -23,6 +24,7 @@ from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.models.review import LEASE
 from studies.participation import judge_gap as judge_distances
+from studies.participation.language import instrument_language
 from studies.participation.responses import is_rating, rater_for, store_response
 from studies.second_raters.eligible import conversations, usable_runs
 
@@ -85,9 +87,9 @@ def faults(study: Study, options: PlanOptions) -> dict[str, str]:
         "name": (study.review_plans.filter(name=options.name).exists(), _("There is already a plan with this name.")),
         "instruments": (
             bool(unknown) or not options.instruments,
-            _("Choose at least one rating scale: %(known)s.") % {"known": ", ".join(rating_scales())},
+            _("Choose at least one rating scale: %(known)s.") % {"known": listed(rating_scales())},
         ),
-        "source": (source.kind not in SOURCES, _("Choose one of: %(known)s.") % {"known": ", ".join(SOURCES)}),
+        "source": (source.kind not in SOURCES, _("Choose one of: %(known)s.") % {"known": listed(SOURCES)}),
         "size": (
             source.kind in SIZED and not source.size,
             _("Enter how many conversations to draw."),
@@ -256,12 +258,11 @@ def due_again(plan: ReviewPlan, reviewer: Participation) -> ReviewItem | None:
 def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
     """Return the plan's conversations that want a rating more and that this reviewer has not had, in whatever plan.
     Where a study has several languages, these are those in the one in which they take part; before they choose it, to
-    estimate their time, those in the first."""
+    estimate their time, those in the one in which they read the page."""
     had = reviewer.reviews.filter(item__isnull=False).values("item__run")
     items = plan.items.exclude(run__in=had).filter(usable_runs("run__"))
-    languages = reviewer.design().languages
-    if len(languages) > 1:
-        items = items.filter(run__conversation__language=reviewer.language or languages[0])
+    if len(reviewer.design().languages) > 1:
+        items = items.filter(run__conversation__language=reviewer.language or instrument_language())
     at_work = raters_of(plan)
     return [item for item in items.select_related("run") if len(at_work[item.pk]) < item.wanted]
 

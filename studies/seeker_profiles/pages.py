@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.languages import CODES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
+from dialogue.templatetags.languages import listed
 from studies.design.spec import StudySpec
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, shown_profile
@@ -201,7 +202,7 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
     if outcome.refused:
         messages.warning(request, _("%(refused)s of them mention danger to life and were refused.") % vars(outcome))
     if outcome.mild:
-        messages.warning(request, _("Too mild for the worst case, so left out there: %s.") % ", ".join(outcome.mild))
+        messages.warning(request, _("Too mild for the worst case, so left out there: %s.") % listed(outcome.mild))
     return redirect("research-profiles", study.key)
 
 

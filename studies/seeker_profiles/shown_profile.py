@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.seekers.profile_checks import SENTENCES
 from dialogue.seekers.profiles import BIG_FIVE
+from dialogue.templatetags.languages import comma
 from studies.instruments.loading import load
 from studies.models import Participation, SeekerProfile
 from studies.participation.language import instrument_language
@@ -42,7 +43,7 @@ class FindingSentence:
 
 def who(row: SeekerProfile) -> str:
     person = row.content["D"]
-    return ", ".join(str(person[key]) for key in WHO if key in person)
+    return comma().join(str(person[key]) for key in WHO if key in person)
 
 
 def groups(row: SeekerProfile) -> list[tuple[str, list[Line]]]:
@@ -86,7 +87,7 @@ def lines(place: str, value: Any, labels: Mapping[str, str], marked: set[str]) -
 
 def values_of(value: Any) -> tuple[str, ...]:
     if isinstance(value, Mapping):
-        return (", ".join(f"{factor} {value[factor]}" for factor in BIG_FIVE if factor in value),)
+        return (comma().join(f"{factor} {value[factor]}" for factor in BIG_FIVE if factor in value),)
     return tuple(str(member) for member in value) if isinstance(value, list) else (str(value),)
 
 

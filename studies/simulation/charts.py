@@ -10,6 +10,7 @@ from studies.simulation.outcomes import Course, Figure, Leaderboard, Standing
 # The dot plot: across in percent, so that its words keep their size on a phone; down in pixels.
 PLOT_LEFT, PLOT_RIGHT = 2.0, 84.0
 ROW, FIRST_ROW, AXIS = 58, 14, 26
+NAME = 34.0  # percent of a phone's width that a value takes with the name of its condition
 
 # Small charts, in their own units.
 WIDTH, HEIGHT = 260, 196
@@ -20,14 +21,21 @@ APART = 13  # between two words one below the other
 
 @dataclass(frozen=True)
 class Dot:
-    """One mean with its interval, in percent of the width; `value` is written after `end`."""
+    """One mean with its interval, in percent of the width; `value` is written after `end`. Where the name of its
+    condition stands beside it, both may be written before `start` instead."""
 
     y: int
     x: float
     low: float | None
     high: float | None
     value: float
+    start: float
     end: float
+
+    def has_name_before(self) -> bool:
+        """Return whether the name would be cut on a phone behind the interval, and has more room before it."""
+        room = 100 - self.end
+        return room < NAME < self.start or room < self.start < NAME
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ def dot(figure: Figure, y: int, across: Callable[[float], float]) -> Dot | None:
     low = None if figure.low is None else across(figure.low)
     high = None if figure.high is None else across(figure.high)
     x = across(figure.value)
-    return Dot(y, x, low, high, figure.value, x if high is None else high)
+    return Dot(y, x, low, high, figure.value, x if low is None else low, x if high is None else high)
 
 
 @dataclass(frozen=True)
@@ -151,10 +159,10 @@ def last_value(course: Course) -> float:
 
 
 def apart(heights: Sequence[float]) -> list[float]:
-    """Return these heights moved so that words at them do not overlap one another or the axis."""
+    """Return these heights moved so that words at them do not overlap one another or the axis, and none is cut."""
     if len(heights) < 2 or abs(heights[0] - heights[1]) >= APART:
         return list(heights)
-    upper = min(sum(heights) / 2 - APART / 2, HEIGHT - BOTTOM - APART)
+    upper = max(TOP, min(sum(heights) / 2 - APART / 2, HEIGHT - BOTTOM - APART))
     return [upper, upper + APART] if heights[0] <= heights[1] else [upper + APART, upper]
 
 

@@ -21,6 +21,7 @@ from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest_details
 from dialogue.judges.strategies.standard import Standard
 from dialogue.providers.prices import format_amount
+from dialogue.templatetags.languages import colon, listed
 from studies.design.spec import ArmSpec
 from studies.models import Study
 from studies.participation.language import instrument_language
@@ -28,6 +29,7 @@ from studies.simulation import charts as charts
 from studies.simulation import estimate_words, progress
 from studies.simulation.benchmark import Estimating, Wish
 from studies.simulation.choice import FittingProfiles, Unfit, refuse_unreachable
+from studies.simulation.note_words import word_note
 from studies.simulation.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
 from studies.simulation.progress import Tally
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
@@ -117,7 +119,7 @@ class RunForm(forms.Form):
 
 def get_arm_name(arm: ArmSpec) -> str:
     title = arm.title.get(instrument_language()) or next(iter(arm.title.values()), "")
-    return f"{arm.key}: {title}"
+    return f"{arm.key}{colon()}{title}"
 
 
 # Asking for a run
@@ -155,7 +157,7 @@ def get_estimate(study: Study, form: RunForm) -> tuple[Estimate, FittingProfiles
         form.add_error(
             "budget",
             _("The price table has no price for %(models)s, so the cost cannot be known.")
-            % {"models": ", ".join(unpriced)},
+            % {"models": listed(unpriced)},
         )
         return None
     return estimate, fitting
@@ -312,13 +314,15 @@ def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
     newest = tasks.newest_results(study)
     outcomes = outcomes_of(tasks.folder_of(newest) / "report" / "results.json") if newest else None
     jobs = progress.under_way(study)
+    ended = None if jobs else progress.get_stopped_job(study)
     context = {
         "has_seeker": study.current().spec().seeker is not None,
         "conditions": [labels.word(labels.CONDITIONS, condition) for condition in CONDITIONS],
         "lines": matrix(study),
         "judging": judging(study),
-        "jobs": jobs,
-        "ended": None if jobs else progress.get_stopped_job(study),
+        "jobs": [labels.job_name(job.title) for job in jobs],
+        "ended": ended,
+        "ended_name": labels.job_name(ended.title) if ended else "",
         "newest": newest,
         "outcomes": outcomes,
         "demonstrations": study.current().demonstrations(),
@@ -355,8 +359,8 @@ def board_part(study: Study, board: Leaderboard) -> dict[str, Any]:
 
 
 def notes_of(standing: Standing) -> list[str]:
-    """Return the notes about what is shown; those of the tests stand in the report."""
-    return [note for note in standing.note.split("; ") if note and not note.startswith(TESTS)]
+    """Return the notes about what is shown, in the page's language; those of the tests stand in the report."""
+    return [word_note(note) for note in standing.note.split("; ") if note and not note.startswith(TESTS)]
 
 
 def course_rows(courses: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str, Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dialogue.templatetags.languages import comma
 from studies.workbench import labels
 from studies.workbench.rating_tables import item_name
 
@@ -42,7 +43,7 @@ class HeatMap:
     rows: Sequence[tuple[str, str, Sequence[Cell | None]]]
 
     def title(self) -> str:
-        return f"{labels.raters_name(self.human)}, {labels.word(labels.MOMENTS, self.moment)}"
+        return comma().join((labels.raters_name(self.human), labels.word(labels.MOMENTS, self.moment)))
 
 
 def heat_maps(agreement: Iterable[Mapping[str, Any]]) -> list[HeatMap]:

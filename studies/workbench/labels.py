@@ -7,6 +7,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dialogue.judges.strategies import get_strategies
+from dialogue.templatetags.languages import comma
+from studies.instruments.countries import COUNTRIES
+from studies.participation.language import instrument_language
 
 Words = Mapping[str, str | Promise]
 
@@ -122,6 +125,14 @@ PURPOSES: Words = {
     "profile": gettext_lazy("profile"),
     "profile_check": gettext_lazy("check of a profile"),
     "check": gettext_lazy("check of a model"),
+    "simulation": gettext_lazy("simulation"),
+    "pairs": gettext_lazy("comparison in pairs"),
+}
+JOBS: Words = {  # as they are titled when they are planned
+    "average seekers": gettext_lazy("average seekers"),
+    "worst_case seekers": gettext_lazy("worst-case seekers"),
+    "profiles from answers": gettext_lazy("profiles from answers"),
+    "further profiles": gettext_lazy("further profiles"),
 }
 CALLS: Words = {
     "started": gettext_lazy("in progress"),
@@ -161,13 +172,24 @@ def raters_name(raters: str) -> str:
     `judge:standard:evaluator` those from outside, `expert:E1` one counsellor."""
     kind, _colon, which = raters.partition(":")
     name = word(RATERS, kind)
-    return f"{name} ({', '.join(map(strategy_name, which.split(':')))})" if which else name
+    return f"{name} ({comma().join(map(strategy_name, which.split(':')))})" if which else name
 
 
 def strategy_name(strategy: str) -> str:
     """Return a strategy in words; any other text as it is."""
     known = get_strategies().get(strategy)
     return _(known.label) if known else strategy
+
+
+def job_name(title: str) -> str:
+    """Return the title of a job in the page's language; the name of an ablation stays in its brackets."""
+    name, space, rest = title.partition(" (")
+    return f"{word(JOBS, name)}{space}{rest}"
+
+
+def country_name(code: str) -> str:
+    """Return the name of a country in the page's language; a code that the list of countries lacks stays as it is."""
+    return next((one.text[instrument_language()] for one in COUNTRIES if one.value == code), code)
 
 
 def choices(words: Words) -> list[tuple[str, str]]:

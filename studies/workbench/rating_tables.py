@@ -9,6 +9,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from dialogue.templatetags.languages import listed
 from studies.instruments.forms import COMMENT
 from studies.instruments.loading import instrument_ids, load
 from studies.models import Answer, ArmRun, Rater
@@ -327,4 +328,4 @@ def mean_cell(item: str, answers: Iterable[Answer], means: Mapping[str, float]) 
         return Cell(labels.points(means[item]))
     reasons = {answer.missing_reason for answer in answers if answer.item == item}
     words = sorted(labels.word(labels.MISSING, reason) for reason in reasons)
-    return Cell(missing=", ".join(words) or _("not asked"))
+    return Cell(missing=listed(words) or _("not asked"))

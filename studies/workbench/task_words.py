@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from dialogue.judges.strategies import get_strategies
 from dialogue.providers.prices import format_amount
+from dialogue.templatetags.languages import active_language, colon, listed
 from studies.models import Participation
 from studies.workbench import labels
 from studies.workbench.model_check_words import count_answers
@@ -42,13 +43,13 @@ def command_name(command: str) -> str:
 def describe_work(command: str, arguments: Sequence[str]) -> str:
     """Describe the options of a task; empty if it has none."""
     describe = DESCRIPTIONS.get(command)
-    return "; ".join(describe(arguments)) if describe else ""
+    return active_language().semicolon.join(describe(arguments)) if describe else ""
 
 
 def describe_judge(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
     strategies = [label for word in arguments if (label := strategy_label(word))]
-    parts = [f"{arguments[0]}: {', '.join(strategies)}"] if strategies else []
+    parts = [f"{arguments[0]}{colon()}{listed(strategies)}"] if strategies else []
     if variant := options.get("--variant"):
         parts.append(str(WORDS[variant[0]][0]))
     if without := options.get("--without"):
@@ -69,10 +70,10 @@ def describe_benchmark(arguments: Sequence[str]) -> list[str]:
     if arms := options.get("--arms"):
         parts.append(_("arms: %(names)s") % {"names": arms[0].replace(",", ", ")})
     if conditions := options.get("--conditions"):
-        parts.append(", ".join(labels.word(labels.CONDITIONS, condition) for condition in conditions))
+        parts.append(listed(labels.word(labels.CONDITIONS, condition) for condition in conditions))
     if judges := options.get("--judge"):
-        strategies = ", ".join(map(strategy_label, options.get("--strategy", [])))
-        parts.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": strategies})
+        strategies = listed(map(strategy_label, options.get("--strategy", [])))
+        parts.append(_("judges: %(names)s (%(shown)s)") % {"names": listed(judges), "shown": strategies})
     return parts + describe_budget(options)
 
 
@@ -162,7 +163,7 @@ def reasons(outcome: Mapping[str, Any]) -> str:
         "broken": _("an error in emostudy; see its log"),
         "needed": _("a task that it depends on failed"),
     }
-    return ", ".join(f"{labels.word(words, reason)} {number}" for reason, number in outcome["reasons"].items())
+    return listed(f"{labels.word(words, reason)} {number}" for reason, number in outcome["reasons"].items())
 
 
 def describe_cost(outcome: Mapping[str, Any]) -> str:

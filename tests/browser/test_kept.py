@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.visitor import TEXTS, Visitor, come_in
+from tests.browser.visitor import TEXTS, Visitor, come_in, fill_sign_in, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -186,3 +186,47 @@ def test_failed_quiz_comes_back_at_its_summary_and_not_at_the_questions(page, se
     visitor.click(page.locator('input[name="c1"][value="b"]'))
     visitor.submit("training")
     assert "#" not in page.url
+
+
+def end_session(page: Page) -> None:
+    page.context.clear_cookies(name="emostudy_session")
+
+
+def test_words_written_when_the_session_had_ended_come_back(page, browser, server):
+    """A person's question, and the researcher's answer to it."""
+    come_in(page, f"{server.base_url}/open/brief/?track=participant")
+    link, text, answer = link_of(page, server), "Where do I find my code?", "On the last page."
+    page.goto(f"{server.base_url}/study/ask/")
+    page.locator("#question").fill(text)
+    end_session(page)
+    page.get_by_role("button", name="Send the question").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Please open your personal link")
+    come_in(page, link)
+    page.goto(f"{server.base_url}/study/ask/")
+    expect(page.locator("#question")).to_have_value(text)
+    page.get_by_role("button", name="Send the question").click()
+    expect(page).to_have_url(f"{server.base_url}/study/")
+    end_session(page)
+    page.locator('a[href="/study/ask/"]').first.click()  # what has arrived does not come back
+    expect(page.get_by_role("heading", level=1)).to_have_text("Please open your personal link")
+    come_in(page, link)
+    page.goto(f"{server.base_url}/study/ask/")
+    expect(page.locator("#question")).to_have_value("")
+
+    context = browser.new_context(locale="en")
+    desk = context.new_page()
+    sign_in(desk, server)
+    [(key,)] = stored(server, f"select id from studies_question where text = '{text}'")
+    address = f"{server.base_url}/research/brief/questions/{key}/"
+    desk.goto(address)
+    desk.locator("textarea").fill(answer)
+    end_session(desk)
+    desk.get_by_role("button", name="Send the answer").click()
+    expect(desk.get_by_role("heading", level=1)).to_have_text("This page was open for too long")
+    desk.goto(address)
+    fill_sign_in(desk, server)
+    expect(desk).to_have_url(address)
+    expect(desk.locator("textarea")).to_have_value(answer)
+    desk.get_by_role("button", name="Send the answer").click()
+    expect(desk.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
+    context.close()

@@ -181,6 +181,10 @@ class HurriedVisitor(Visitor):
 
 def sign_in(page: Page, server: Server) -> None:
     page.goto(f"{server.base_url}/research/")
+    fill_sign_in(page, server)
+
+
+def fill_sign_in(page: Page, server: Server) -> None:
     page.locator('input[name="login"]').fill("researcher")
     page.locator('input[name="password"]').fill((server.folder / "researcher_password").read_text())
     page.locator('#content button[type="submit"]').first.click()

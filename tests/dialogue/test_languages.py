@@ -47,3 +47,17 @@ def test_text_in_another_language_is_better_than_none() -> None:
     page = Template("{% load languages %}{{ one|in_language }}, {{ plain|in_language }}")
     with translation.override("zh-hans"):
         assert page.render(Context({"one": {"en": "only English"}, "plain": "plain"})) == "only English, plain"
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [("en", "en: Chinese, English; fr, a, b"), ("zh-hans", "en：中文，英语；fr，a、b")],
+)
+def test_signs_and_names_are_those_of_the_language_of_the_page(language: str, shown: str) -> None:
+    template = Template(
+        "{% load i18n %}en{% colon %}{{ 'zh'|name_of_language }}{% comma %}{{ 'en'|name_of_language }}{{ semicolon }}"
+        "{{ 'fr'|name_of_language }}{% comma %}{{ members|listed }}"
+    )
+    with translation.override(language):
+        values = {"members": ["a", "b"], "semicolon": get_language(language).semicolon}
+        assert template.render(Context(values)) == shown

@@ -395,6 +395,19 @@ def test_people_tell_the_step_and_the_arms_done(desk, study):
     assert (row.step, row.person.arms_done, row.status) == ("Debrief", 1, "Active")
 
 
+@pytest.mark.parametrize("page", ["person", "risk", "study", "life", "design"])
+def test_chinese_page_has_no_space_between_its_sentences(page, desk, study):
+    person = factories.person(study, language="zh", country="CN")
+    event = RiskEvent.objects.create(subject=person.code, level=3, source="answer")
+    place = {"person": [person.code], "risk": [event.pk]}.get(page, [])
+    shown = desk.get(address(page, *place), headers={"accept-language": "zh-hans"}).content.decode()
+    paragraphs = [re.sub(r"<[^<>]*>", "", inner) for inner in re.findall(r"<p\b[^>]*>(.*?)</p>", shown, re.DOTALL)]
+    assert any("。" in paragraph for paragraph in paragraphs)
+    assert [one for one in paragraphs if re.search(r"[，。：；？！]\s+\S", one)] == []
+    if place:
+        assert ("中国大陆" in shown, "中文" in shown) == (True, True)
+
+
 def test_person_keeps_answers_about_safety_behind_a_door(desk, study):
     person = in_review(study, outcome={"kind": "review_by_person", "reasons": ["safety_unknown"], "flags": []})
     declined = AnswerValue("suicidal_2w", missing_reason="prefer_not")  # as the form reads it

@@ -1,6 +1,10 @@
 """A person asks the team by the link on their pages; the question is on the board, and the answer on their pages."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -125,6 +129,28 @@ def test_nobody_has_more_than_five_open_questions(person):
         ask(person, f"Question {number}?")
     assert Question.objects.count() == 5
     assert "<textarea" not in person.browser.get("/study/ask/").content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_tabs_at_once_ask_no_more_than_five(person):
+    for number in range(4):
+        ask(person, f"Question {number}?")
+    tabs = 4
+    together = Barrier(tabs)
+
+    def ask_in_a_tab(number):
+        try:
+            browser = Client()
+            browser.cookies = person.browser.cookies
+            together.wait(timeout=30)
+            return browser.post("/study/ask/", {"text": f"Tab {number}?", "idempotency": f"tab-{number}"})["Location"]
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(tabs) as pool:
+        locations = sorted(pool.map(ask_in_a_tab, range(tabs)))
+    assert locations == ["/study/", *["/study/ask/"] * 3]
+    assert Question.objects.count() == 5
 
 
 def test_words_that_show_grave_danger_alarm_and_lead_to_help(person):

@@ -53,12 +53,24 @@ def test_text_without_a_time_is_not_remarked():
     assert list(remark_on_times(told(factories.demo_spec(), duration_total="some time"))) == []
 
 
-@pytest.mark.parametrize(("value", "minutes"), [("30", 30), ("about 45", 45), ("", 75), ("short", 75)])
-def test_interview_takes_the_minutes_that_the_consent_form_tells(value, minutes):
-    spec = told(factories.demo_spec(), interview_minutes=value)
+def test_interview_takes_the_minutes_of_its_guide():
+    spec = told(factories.demo_spec(), interview_minutes="10")
     way = Way(Participation(track="counsellor"), spec, 1, "")
     work = KINDS["interview"].work(Step("interview", "interview", "interview_guide", mode="self"), way)
-    assert (work.done, work.left) == (0, minutes)
+    assert (work.done, work.left) == (0, 75)
+
+
+@pytest.mark.parametrize(("value", "is_far"), [("10", True), ("about 45", True), ("60", False), ("", False)])
+def test_consent_form_far_from_the_minutes_of_the_guide_is_remarked(value, is_far):
+    spec = factories.demo_spec()
+    interview = StepSpec("interview", "interview_guide", mode="self", track="counsellor")
+    asked = told(replace(spec, steps=(*spec.steps[:-1], interview, spec.steps[-1])), interview_minutes=value)
+    said = (
+        f"The consent form tells {value} minutes for the interview (consent.interview_minutes), but its guide "
+        "(interview_guide) is made for 75 on the counsellor track."
+    )
+    remarked = [one.replace("tells 45", f"tells {value}") for one in remark_on_times(asked) if "interview_min" in one]
+    assert remarked == [said] * is_far
 
 
 def test_interview_about_dimensions_that_counsellors_have_rated_is_remarked():

@@ -477,3 +477,12 @@ def test_who_leaves_after_the_draw_is_in_no_pair_that_is_given_out(study, change
         judged(person)
     gone = set(run.participation.runs.values_list("pk", flat=True))
     assert seen & gone == set()
+
+
+def test_pair_is_given_back_from_a_part_of_the_page_that_is_opened_first(study):
+    plan(study, count=3)
+    person = at_the_page()
+    [folded] = re.findall(r'<details id="give-back".*?</details>', html(person.page()), re.DOTALL)
+    assert 'name="decline"' in folded
+    assert "open" not in folded.partition(">")[0]
+    assert html(person.page()).count('name="decline"') == 1

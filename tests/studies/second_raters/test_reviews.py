@@ -7,8 +7,9 @@ from itertools import combinations
 
 import pytest
 from django.db import connection
-from django.utils import timezone
+from django.utils import timezone, translation
 
+from dialogue.models import Conversation
 from dialogue.models.conversation import SeekerKind
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
@@ -467,3 +468,14 @@ def test_how_much_is_left_is_shared_among_those_who_are_at_work(study):
     assert reviews.load_of(reviewer) == reviews.Load(done=0, left=10 + len(vignettes()))
     next_review_for(reviewer)
     assert reviews.load_of(reviewer) == reviews.Load(done=0, left=10 + len(vignettes()))
+
+
+@pytest.mark.parametrize(("page", "left"), [("en", 2), ("zh-hans", 5)])
+def test_before_a_language_is_chosen_the_work_is_that_in_the_language_of_the_page(study, page, left):
+    conversations(study, 2)
+    for run in conversations(study, 5):
+        Conversation.objects.filter(run=run).update(language="zh")
+    plan_of(study, ratings_each=1)
+    reviewer = reviewer_of(study, language="")
+    with translation.override(page):
+        assert reviews.load_of(reviewer) == reviews.Load(done=0, left=left)

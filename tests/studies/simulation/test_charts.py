@@ -26,6 +26,16 @@ def test_mean_without_an_interval_is_written_beside_its_dot():
     assert row.average.end == row.average.high
 
 
+@pytest.mark.parametrize(("mean", "is_before"), [(1.5, False), (3.0, False), (4.4, True)])
+def test_name_of_a_condition_stands_where_a_phone_has_room_for_it(mean, is_before):
+    [row] = charts.dot_plot(board((mean, 1.0))).rows
+    assert row.average.has_name_before() == is_before
+
+
+def test_words_at_the_upper_edge_are_not_cut():
+    assert min(charts.apart([charts.TOP, charts.TOP])) >= charts.TOP
+
+
 @pytest.mark.parametrize(("values", "ticks"), [((3.2, 1.4), [1, 2, 3, 4]), ((70.0, 20.0), list(range(20, 72, 6)))])
 def test_scale_of_an_instrument_that_is_not_ours_is_around_its_values(values, ticks):
     plot = charts.dot_plot(board(values, instrument="imported"))

@@ -1,5 +1,6 @@
 // The conversation page: what the socket tells becomes bubbles and cards, what the person does becomes frames.
 import { Flags } from "./flags.js";
+import { leave } from "./offline.js";
 import { ChatSocket } from "./socket.js";
 import { Timing } from "./timing.js";
 
@@ -88,7 +89,7 @@ const handlers = {
     reveal(parts.superseded);
   },
   error({ code: wrong }) {
-    if (["paused", "held", "closed"].includes(wrong)) location.assign(root.dataset.study);
+    if (["paused", "held", "closed"].includes(wrong)) leave(() => location.assign(root.dataset.study));
     else if (["too_long", "empty", "bad_frame"].includes(wrong)) returnToBox(wrong);
     else tell(words[wrong]);
   },
@@ -273,7 +274,7 @@ function moveToCare(next) {
 function moveOn(card, next, wait) {
   over = true;
   refresh();
-  const go = () => location.assign(next);
+  const go = () => leave(() => location.assign(next));
   card.querySelector("[data-go]").addEventListener("click", go);
   const soon = card.querySelector("[data-soon]");
   const isSoon = isFollowing() && !isOfferingHelp();
@@ -430,7 +431,7 @@ parts["go-on"].addEventListener("click", () => {
   parts.help.hidden = true;
   parts.text.focus();
 });
-parts["use-here"].addEventListener("click", () => location.reload());
+parts["use-here"].addEventListener("click", () => leave(() => location.reload()));
 parts.role?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const response = await post(parts.role, event.submitter);
@@ -438,7 +439,7 @@ parts.role?.addEventListener("submit", async (event) => {
   parts.role.hidden = true;
   parts.text.focus();
   const { next } = await response.json();
-  if (next) location.assign(next);
+  if (next) leave(() => location.assign(next));
   else if (event.submitter.value === "me") reveal(parts.help); // as it would be for anyone
 });
 
@@ -467,7 +468,7 @@ visualViewport?.addEventListener("resize", () => {
 });
 
 // From the browser's memory of pages, this one may be long past
-window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+window.addEventListener("pageshow", (event) => event.persisted && leave(() => location.reload()));
 
 write(sessionStorage.getItem(draft) ?? "");
 for (const { id, text } of socket.unsent) addUnsent(id, text);

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
-from dialogue.safety.resources import resources_for
+from dialogue.safety.resources import get_call_lines, resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
 from studies.care.care_page import get_care_page
@@ -166,7 +166,8 @@ def page_context(person: Participation | None) -> dict[str, object]:
     if person is None:
         return {}
     letters = SimpleLazyObject(lambda: get_letters(person))
-    return {"participation": show_person(person), "letters": letters, **study_context(person.design())}
+    head = {"participation": show_person(person), "letters": letters}
+    return {**head, **study_context(person.design()), "call_lines": get_call_lines(country_of(person))}
 
 
 def study_context(design: StudySpec) -> dict[str, object]:
@@ -176,6 +177,7 @@ def study_context(design: StudySpec) -> dict[str, object]:
         "study_country": spec.country,
         "study_title": spec.title[instrument_language()],
         "contact": spec.contact,
+        "call_lines": get_call_lines(spec.country),
     }
 
 

@@ -186,3 +186,49 @@ def test_failed_quiz_comes_back_at_its_summary_and_not_at_the_questions(page, se
     visitor.click(page.locator('input[name="c1"][value="b"]'))
     visitor.submit("training")
     assert "#" not in page.url
+
+
+def test_answers_typed_without_a_network_are_not_lost_to_the_browsers_own_page(page, server):
+    visitor = at(page, server, "questionnaire.profile")
+    visitor.fill_form(visitor.key())
+    page.context.set_offline(True)
+    page.locator('[name="interests"]').fill("walks by the river")
+    page.locator("form[data-instrument] button[type=submit]").click()
+    notice = page.locator("[data-offline]")
+    expect(notice).to_be_visible()
+    assert notice.locator('a[href^="tel:"]').count() > 0
+    notice.get_by_role("button").click()
+    page.locator('a[href="/help/"]').first.click()
+    expect(notice).to_be_visible()
+    notice.get_by_role("button").click()
+    expect(page.locator('[name="interests"]')).to_have_value("walks by the river")
+    page.context.set_offline(False)
+    visitor.submit(visitor.key())
+    assert visitor.name() == "questionnaire.mini_ipip"
+    (kept,) = stored(server, "select text from studies_answer where item = 'interests' order by id desc limit 1")
+    assert kept == ("walks by the river",)
+
+
+def test_form_waits_where_the_line_is_dead_without_saying_so(page, server):
+    visitor = at(page, server, "questionnaire.profile")
+    visitor.fill_form(visitor.key())
+    expect(page.locator("[data-draft-state]")).to_be_visible()
+    page.route("**/study/draft/", lambda route: route.abort())
+    with page.expect_event("requestfailed"):
+        page.locator('[name="interests"]').fill("walks by the sea")
+    page.locator("form[data-instrument] button[type=submit]").click()
+    expect(page.locator("[data-offline]")).to_be_visible()
+    page.locator("[data-offline]").get_by_role("button").click()
+    page.unroute("**/study/draft/")
+    visitor.submit(visitor.key())
+    expect(page.locator("form[data-instrument]")).to_be_visible()
+    assert visitor.name() == "questionnaire.mini_ipip"
+
+
+def test_network_that_the_browser_denies_is_looked_for(page, server):
+    """On some devices it says that there is none where there is one."""
+    page.add_init_script("Object.defineProperty(Navigator.prototype, 'onLine', {get: () => false})")
+    at(page, server, "questionnaire.profile")
+    with page.expect_navigation():
+        page.locator('a[href="/help/"]').first.click()
+    expect(page).to_have_url(f"{server.base_url}/help/")

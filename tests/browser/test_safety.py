@@ -54,3 +54,26 @@ def test_help_is_one_tap_away_and_needs_no_script(browser: Browser, server: Serv
     page.get_by_role("button", name="United Kingdom").click()
     assert page.locator('a[href="tel:116123"]').count() == 1
     context.close()
+
+
+def test_numbers_stay_in_sight_where_the_answer_of_a_held_person_cannot_be_sent(
+    browser: Browser, server: Server
+) -> None:
+    person = page_of(browser, "phone", "en")
+    come_in(person, f"{server.base_url}/open/demo/")
+    visitor = Visitor(person, "en")
+    while not person.locator("[data-conversation]").count():
+        visitor.take_step()
+    person.locator("textarea").first.fill("I want to kill myself")
+    person.locator('[data-part="send"]').click()
+    person.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
+    person.context.set_offline(True)
+    unsure = person.get_by_role("button", name="No, or I am not sure")
+    unsure.click()
+    notice = person.locator("[data-offline]")
+    expect(notice.locator('a[href="tel:988"]')).to_be_in_viewport()
+    notice.get_by_role("button").click()
+    person.context.set_offline(False)
+    unsure.click()
+    expect(person.get_by_role("heading", level=1)).to_contain_text("Please call now.")
+    person.context.close()

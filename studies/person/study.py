@@ -115,14 +115,15 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             return redirect("study")
         accept(visit)
         return redirect("study-care" if visit.shows_danger else "study")
+    context = {**page_context(person), **lines_at_hand(visit)}
     if person.is_paused():
-        return stops.page_of_paused_person(request, person, page_context(person))
+        return stops.page_of_paused_person(request, person, context)
     if stops.is_stopped_by_pause(visit):
-        return stops.page_of_paused_study(request, person, page_context(person))
+        return stops.page_of_paused_study(request, person, context)
     if amendment:
-        return stops.ask_again(request, person, amendment, page_context(person))
+        return stops.ask_again(request, person, amendment, context)
     if sign := stops.role_sign_to_ask(person):
-        return stops.ask_about_role(request, sign, page_context(person))
+        return stops.ask_about_role(request, sign, context)
     page = kind.show(visit)
     return redirect("study") if page is None else show(visit, page)
 
@@ -155,10 +156,13 @@ def show(visit: Visit, page: Page) -> HttpResponse:
     far = outline(person, visit.step, visit.spec)
     if not person.is_over():
         Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now(), percent_shown=far.percent)
-    at_hand = SimpleLazyObject(lambda: get_lines_at_hand(person, visit.step))
-    head = {"outline": far, "progress": far, "lines_at_hand": at_hand}
+    head = {"outline": far, "progress": far, **lines_at_hand(visit)}
     context = {"step": visit.step, **head, **page_context(person), **page.context}
     return render(visit.request, page.template, context)
+
+
+def lines_at_hand(visit: Visit) -> dict[str, object]:
+    return {"lines_at_hand": SimpleLazyObject(lambda: get_lines_at_hand(visit.participation, visit.step))}
 
 
 def page_context(person: Participation | None) -> dict[str, object]:
@@ -273,6 +277,7 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
             "lacks_choice": bool(hints),
             "declines": declines,
             **deletion_context(person),
+            **({} if declines else lines_at_hand(Visit(request, person, progress.current_step(person)))),
         }
         return render(request, "studies/leave.html", context)
     if declines:

@@ -553,6 +553,21 @@ def test_first_page_after_a_conversation_keeps_the_lines_and_the_next_one_not():
     assert 'href="tel:988"' not in look(person)
 
 
+@pytest.mark.parametrize(("said", "shown"), [("", True), ("no", True), ("safe", False)])
+def test_who_leaves_from_the_page_for_danger_keeps_the_lines_in_sight(said, shown):
+    person = someone()
+    person.say(GRAVE)
+    if said:
+        answer(person, said)
+    leaving = person.client.get("/leave/").content.decode()
+    person.client.post("/leave/", {"choice": "keep"})
+    left = look(person)
+    assert "You have left the study" in left
+    assert [lines(page)[:1] == ["tel:988"] and "at-hand" in page for page in (leaving, left)] == [shown, shown]
+    RiskEvent.objects.update(released_at=timezone.now())
+    assert "at-hand" not in look(person)
+
+
 # "Yes, show me"
 
 

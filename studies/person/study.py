@@ -295,7 +295,9 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
         # The session stays bound, so that a page in their language confirms the erasure.
         enrolment.bind_session(request.session, person)
         remember_language(request, instrument_language())
-    return redirect("study")
+    response = redirect("study")
+    response["Clear-Site-Data"] = '"storage"'  # what was written to a partner and not sent (chat.js, socket.js)
+    return response
 
 
 def deletion_context(person: Participation) -> dict[str, object]:
@@ -330,7 +332,9 @@ def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
     turn = int_from(request.POST.get("turn"), 1, MOST_TURNS)
     if answer not in ("role", "me") or turn is None:
         return JsonResponse({"error": "answer must be 'role' or 'me', turn a number"}, status=400)
-    signs = RiskEvent.objects.filter(subject=person.code, turn=turn, role_answer="").order_by("-pk")
+    # The reply may have a sign of its own, which is no one's words
+    of_words = {"turn": turn, "source": RiskEvent.Source.MESSAGE, "role_answer": ""}
+    signs = RiskEvent.objects.filter(subject=person.code, **of_words).order_by("-pk")
     if talk := request.POST.get("conversation"):
         signs = signs.filter(conversation__code=talk)
     event = signs.first()

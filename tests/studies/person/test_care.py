@@ -738,6 +738,20 @@ def test_bar_of_the_chat_asks_once_more_on_the_page_that_waits(counsellor):
     assert "was it only the role?" in counsellor.page().content.decode()
 
 
+def test_own_words_count_where_the_reply_to_them_was_withheld():
+    factories.study("cared")
+    person = Person("cared", track="counsellor")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say(GRAVE)
+    talk = person.conversation()
+    RiskEvent.objects.create(conversation=talk, subject=person.row.code, turn=1, source="reply", level=2)
+    sent = {"turn": "1", "conversation": talk.code, "answer": "me"}
+    assert person.client.post("/study/role/", sent).json() == {"next": "/study/"}
+    assert RiskEvent.objects.get(source="message").role_answer == "me"
+    assert person.step.kind == "held"
+
+
 def test_role_can_be_skipped_before_a_reply_without_rating_it():
     factories.study("cared")
     person = Person("cared", track="counsellor")

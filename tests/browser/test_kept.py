@@ -232,3 +232,40 @@ def test_network_that_the_browser_denies_is_looked_for(page, server):
     with page.expect_navigation():
         page.locator('a[href="/help/"]').first.click()
     expect(page).to_have_url(f"{server.base_url}/help/")
+
+
+def test_half_written_message_is_there_in_another_tab_until_the_conversation_is_over(page, server):
+    at(page, server, "questionnaire.emotion_checkin.pre").take_step()
+    page.locator("textarea").first.fill("I was just about to say")
+    other = page.context.new_page()
+    page.close()  # and with it all that is the tab's own
+    other.goto(f"{server.base_url}/study/")
+    expect(other.locator("textarea").first).to_have_value("I was just about to say")
+    other.locator('[data-part="early"]').click()
+    other.locator('[data-part="ask-early"] button[value="end"]').click()
+    expect(other.locator('[data-part="closed"]')).to_be_visible()
+    assert other.evaluate("Object.keys(localStorage)") == []
+
+
+def test_leaving_the_study_leaves_nothing_on_the_device(page, server):
+    at(page, server, "questionnaire.emotion_checkin.pre").take_step()
+    page.locator("textarea").first.fill("I was just about to say")
+    page.goto(f"{server.base_url}/leave/")
+    page.locator("label.choice", has=page.locator('input[value="keep"]')).click()
+    page.locator("#content form button[type=submit]").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("You have left the study")
+    assert page.evaluate("Object.keys(localStorage)") == []
+
+
+def test_conversation_that_was_there_before_is_not_read_out_anew_and_what_follows_is(page, server):
+    visitor = at(page, server, "questionnaire.emotion_checkin.pre")
+    visitor.take_step()
+    log = page.locator('[data-part="log"]')
+    expect(log).to_have_attribute("aria-live", "polite")
+    visitor.say()
+    expect(page.locator(".bubble--own")).to_have_attribute("aria-live", "off")
+    assert re.search(r'role="log"\s+aria-live="off"', page.request.get(page.url).text())
+    page.reload()
+    expect(page.locator(".bubble--partner[data-seq]")).to_have_count(1)
+    expect(log).to_have_attribute("aria-live", "polite")
+    assert page.title().startswith("Conversation 1 of 2 · ")

@@ -89,6 +89,15 @@ def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resou
     return [*head, *(one for one in lines if one not in head)]
 
 
+def get_call_lines(country: str) -> list[Resource]:
+    """Return the two lines of a country to use first that a phone reaches without the internet, and only these ways."""
+    lines = [
+        replace(one, channels=tuple(channel for channel in one.channels if channel.type in ("call", "text")))
+        for one in lines_for(country, level=2, category="self")
+    ]
+    return [one for one in lines if one.channels][:2]
+
+
 def _with_channels_for(one: Resource, category: PageCategory) -> Resource:
     return replace(one, channels=tuple(sorted(one.channels, key=lambda channel: category not in channel.about)))
 

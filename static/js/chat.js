@@ -1,11 +1,13 @@
 // The conversation page: what the socket tells becomes bubbles and cards, what the person does becomes frames.
 import { Flags } from "./flags.js";
+import { leave } from "./offline.js";
 import { ChatSocket } from "./socket.js";
 import { Timing } from "./timing.js";
 
 const LONGEST = 4000; // Unicode characters, as the server counts them
 const NEAR_THE_END = 48; // pixels from the end of the log that still count as being there
 const BREATH = 1200; // milliseconds before the page moves on where there is nothing left to read
+const SETTLED = 500; // milliseconds until what was there before stands, so that it is not read out anew
 const TIME_TO_READ = 20_000; // what who hears the page needs to stop it (WCAG 2.2.1)
 
 const root = document.querySelector("[data-conversation]");
@@ -23,6 +25,7 @@ const timing = new Timing(root.dataset.timings !== undefined);
 const own = new Map(); // id of a message → its bubble
 const replies = new Map(); // turn → its bubble
 let answered = Number(root.dataset.answered);
+const history = answered; // up to this turn, what comes was there before
 let asked = 0; // the last turn of which the person's message is stored
 let failed = false;
 let isBroken = false; // the line broke, and is not back yet
@@ -61,6 +64,7 @@ const handlers = {
     flags?.offer(bubble, turn);
     offerRating(bubble, turn);
     answered = Math.max(answered, turn);
+    if (turn >= history) setTimeout(() => parts.log.setAttribute("aria-live", "polite"), SETTLED);
     failed = false;
     forgetWaiting();
     refresh();
@@ -74,10 +78,13 @@ const handlers = {
     refresh();
   },
   pause: ({ next, by }) => moveOn(by === "team" ? parts.rest : parts.pause, next, TIME_TO_READ),
-  closed: ({ next }) => moveOn(parts.closed, next, ending ? BREATH : TIME_TO_READ),
+  closed({ next }) {
+    keepDraft("");
+    moveOn(parts.closed, next, ending ? BREATH : TIME_TO_READ);
+  },
   held: ({ next }) => moveToCare(next),
   help({ turn, level }) {
-    document.querySelector(".help-link").classList.add("help-link--near");
+    pointToHelp();
     if (level < 2) return;
     if (parts.role) askRole(turn);
     reveal(parts.role ?? parts.help);
@@ -88,7 +95,7 @@ const handlers = {
     reveal(parts.superseded);
   },
   error({ code: wrong }) {
-    if (["paused", "held", "closed"].includes(wrong)) location.assign(root.dataset.study);
+    if (["paused", "held", "closed"].includes(wrong)) leave(() => location.assign(root.dataset.study));
     else if (["too_long", "empty", "bad_frame"].includes(wrong)) returnToBox(wrong);
     else tell(words[wrong]);
   },
@@ -192,6 +199,10 @@ function sendWhenChosen(form) {
   });
 }
 
+function pointToHelp() {
+  document.querySelector(".help-link").classList.add("help-link--near");
+}
+
 function askRole(turn) {
   parts.role.elements.turn.value = turn;
   parts.role.elements.idempotency.value = `${code}.role.${turn}`;
@@ -273,7 +284,7 @@ function moveToCare(next) {
 function moveOn(card, next, wait) {
   over = true;
   refresh();
-  const go = () => location.assign(next);
+  const go = () => leave(() => location.assign(next));
   card.querySelector("[data-go]").addEventListener("click", go);
   const soon = card.querySelector("[data-soon]");
   const isSoon = isFollowing() && !isOfferingHelp();
@@ -373,9 +384,15 @@ function send() {
 
 function write(text) {
   parts.text.value = text;
-  sessionStorage.setItem(draft, text);
+  keepDraft(text);
   parts.text.style.height = "auto";
   parts.text.style.height = `${parts.text.scrollHeight + 2}px`; // with its two borders
+}
+
+/** Not for the tab alone: a phone that needs its memory ends the browser, and with it what a tab has stored. */
+function keepDraft(text) {
+  if (text) localStorage.setItem(draft, text);
+  else localStorage.removeItem(draft);
 }
 
 function returnToBox(wrong) {
@@ -430,7 +447,7 @@ parts["go-on"].addEventListener("click", () => {
   parts.help.hidden = true;
   parts.text.focus();
 });
-parts["use-here"].addEventListener("click", () => location.reload());
+parts["use-here"].addEventListener("click", () => leave(() => location.reload()));
 parts.role?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const response = await post(parts.role, event.submitter);
@@ -438,7 +455,7 @@ parts.role?.addEventListener("submit", async (event) => {
   parts.role.hidden = true;
   parts.text.focus();
   const { next } = await response.json();
-  if (next) location.assign(next);
+  if (next) leave(() => location.assign(next));
   else if (event.submitter.value === "me") reveal(parts.help); // as it would be for anyone
 });
 
@@ -467,10 +484,14 @@ visualViewport?.addEventListener("resize", () => {
 });
 
 // From the browser's memory of pages, this one may be long past
-window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+window.addEventListener("pageshow", (event) => event.persisted && leave(() => location.reload()));
 
-write(sessionStorage.getItem(draft) ?? "");
+write(localStorage.getItem(draft) ?? "");
 for (const { id, text } of socket.unsent) addUnsent(id, text);
 refresh();
-if (root.dataset.needsHelp !== undefined) handlers.help({ level: 2 }); // no frame tells again that a reply was withheld
+// No frame tells again that a reply was withheld, or that the words were a counsellor's own
+if (root.dataset.needsHelp !== undefined) {
+  pointToHelp();
+  reveal(parts.help);
+}
 socket.connect();

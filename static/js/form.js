@@ -1,9 +1,11 @@
 // Comforts of a questionnaire page. Without this module every form works: the server decides what was to be answered.
 
 import { countCharacters } from "./count.js";
+import { tellOffline } from "./offline.js";
 
 const SECONDS_UNTIL_AGAIN = 10;
 const PAUSE_IN_TYPING = 800; // milliseconds, after which what is answered so far is kept
+const PATIENCE = 8000; // milliseconds, after which a draft without an answer counts as lost, and comes again
 
 /** To the head of the summary: focus alone would show the middle of a long one. */
 function focusErrors() {
@@ -16,6 +18,7 @@ function sendOnce(form) {
   const button = form.querySelector("[type=submit]");
   const release = () => button.removeAttribute("aria-disabled");
   form.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return;
     if (button.hasAttribute("aria-disabled")) return event.preventDefault();
     // Not `disabled`, which would take the focus away; and not for ever, since a lost line leaves the page standing.
     button.setAttribute("aria-disabled", "true");
@@ -50,21 +53,39 @@ function countAnswered(form) {
   line.hidden = false;
 }
 
-/** Keeps what is answered and not sent yet: on the server, so that it is there on another device and gone from this one. */
+/** Keeps what is answered and not sent yet: on the server, so that it is there on another device and gone from this one.
+ *
+ *  A form whose draft could not be kept is not sent before it is: where the line is dead, the browser's own page would
+ *  take the place of ours, and Back would not bring the answers again.
+ */
 function keepDraft(form) {
   const state = form.querySelector("[data-draft-state]");
   let waiting;
   let sent = false;
+  let unheard; // the draft that the server has not heard of: on its way, or lost
+  const post = async () => {
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), PATIENCE);
+    const request = { method: "POST", body: new FormData(form), keepalive: true, signal: stop.signal };
+    const { ok, status } = await fetch(form.dataset.draft, request).catch(() => Response.error());
+    clearTimeout(timer);
+    state.hidden = !ok; // it says what is true now
+    return status !== 0;
+  };
   const keep = async () => {
     if (!waiting || sent) return;
     clearTimeout(waiting);
     waiting = undefined;
     window.removeEventListener("beforeunload", keep);
-    const request = { method: "POST", body: new FormData(form), keepalive: true };
-    const { ok } = await fetch(form.dataset.draft, request).catch(() => Response.error());
-    state.hidden = !ok; // it says what is true now; where it could not be kept, the next change tries again
+    const draft = post();
+    unheard = draft;
+    const isHeard = await draft;
+    if (unheard !== draft) return; // a later one is on its way
+    if (isHeard) unheard = undefined;
+    else waiting ??= setTimeout(keep, PATIENCE);
   };
   form.addEventListener("input", () => {
+    sent = false;
     state.hidden = true;
     clearTimeout(waiting);
     waiting = setTimeout(keep, PAUSE_IN_TYPING);
@@ -72,8 +93,16 @@ function keepDraft(form) {
     // late for that, but phones know no other. Only while there is something to keep: it bars a page from going back fast.
     window.addEventListener("beforeunload", keep);
   });
-  form.addEventListener("submit", (event) => (sent ||= !event.defaultPrevented));
+  form.addEventListener("submit", async (event) => {
+    if (!unheard) return (sent = true);
+    event.preventDefault();
+    await unheard;
+    await keep(); // once more where it was lost, and what was typed since
+    if (unheard) tellOffline();
+    else form.requestSubmit(event.submitter);
+  });
   document.addEventListener("visibilitychange", () => document.hidden && keep());
+  window.addEventListener("online", keep);
   window.addEventListener("pagehide", keep);
   window.addEventListener("pageshow", () => (sent = false));
 }
@@ -99,6 +128,7 @@ function measureSeconds(form) {
 }
 
 for (const form of document.querySelectorAll("form[data-instrument]")) {
+  if (form.dataset.draft) keepDraft(form);
   sendOnce(form);
   showWhatIsDue(form);
   countAnswered(form);
@@ -106,7 +136,6 @@ for (const form of document.querySelectorAll("form[data-instrument]")) {
     showWhatIsDue(form);
     countAnswered(form);
   });
-  if (form.dataset.draft) keepDraft(form);
   if (form.dataset.timings !== undefined) measureSeconds(form);
 }
 for (const line of document.querySelectorAll("[data-count-of]")) countCharacters(line);

@@ -6,13 +6,21 @@ import { tellLocalTimes } from "./moments.js";
 
 const EVERY = 20_000; // milliseconds
 const { waits } = document.querySelector("[data-waits]").dataset;
+const news = document.querySelector("[data-news]");
 const live = new Map([...document.querySelectorAll("[data-live]")].map((part) => [part, part.innerHTML]));
 
 async function look() {
   const page = await fetchPage();
-  if (page && !page.querySelector(`[data-waits="${waits}"]`)) return location.reload();
-  if (page) renew(page);
+  const isDecided = page && !page.querySelector(`[data-waits="${waits}"]`);
+  if (isDecided && !isTyping()) return location.reload();
+  if (isDecided) news.hidden = false;
+  else if (page) renew(page);
   setTimeout(look, EVERY);
+}
+
+/** Whether something is written that has not been sent, and would be lost with the page. */
+function isTyping() {
+  return [...document.querySelectorAll("main textarea")].some((box) => box.value !== box.defaultValue);
 }
 
 /** The page as it is now; nothing where there is no line, or the server is busy: asked again later. */

@@ -58,6 +58,13 @@ def awaits_answer(event: RiskEvent | None) -> bool:
     return event.released_at is None and not event.safe_answer
 
 
+def leaves_in_danger(person: Participation, event: RiskEvent | None) -> bool:
+    """Return whether the person is held, or has left since, and neither they nor a person on call have ended that."""
+    if event is None or event.released_at is not None or event.role_answer == ROLE:
+        return False
+    return person.status in (Status.HELD, Status.WITHDRAWN) and event.safe_answer != SafeAnswer.SAFE
+
+
 def is_unsafe(event: RiskEvent | None) -> bool:
     """Return whether the last that was heard from the person is that they are not safe, and no one has closed it."""
     if event is None or event.released_at is not None:

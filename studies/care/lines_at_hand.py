@@ -14,10 +14,11 @@ def get_lines_at_hand(person: Participation, step: Step) -> Sequence[Resource]:
     """Return the lines for the head of a page; empty where nothing asks for them.
 
     They stand on a checkpoint and on the first step after a conversation, if its last turn had a sign; and after a sign
-    in a form on each page until the person has said how safe they are, as the page that asks may have been lost.
+    in a form on each page until the person has said how safe they are, as the page that asks may have been lost. So do
+    they where someone leaves who is held.
     """
     event = answers.get_event(person)
-    if event is not None and answers.awaits_answer(event):
+    if event is not None and (answers.awaits_answer(event) or answers.leaves_in_danger(person, event)):
         category = page_category(event.categories)
         return lines_for(person.country or person.design().country, level=event.level, category=category)
     if not step.run or not follows_words(person, step):

@@ -28,7 +28,9 @@ WHOSE = Step(kind="whose", key="whose")
 
 
 def is_in_conversation(visit: Visit) -> bool:
-    """Return whether this step belongs to a conversation in which something was said."""
+    """Return whether this step belongs to a conversation in which something was said, or the person is held in one."""
+    if visit.participation.status == Status.HELD:
+        return True
     runs = visit.participation.runs.filter(position=visit.step.run, conversation__turns__isnull=False)
     return bool(visit.step.run) and runs.exists()
 

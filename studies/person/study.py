@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
-from dialogue.safety.resources import resources_for
+from dialogue.safety.resources import get_call_lines, resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
 from studies.care.care_page import get_care_page
@@ -118,14 +118,15 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
         except chats.PersonGone:
             return redirect("study")
         return redirect("study-care" if visit.shows_danger else "study")
+    context = {**page_context(person), **lines_at_hand(visit)}
     if person.is_paused():
-        return stops.page_of_paused_person(request, person, page_context(person))
+        return stops.page_of_paused_person(request, person, context)
     if stops.is_stopped_by_pause(visit):
-        return stops.page_of_paused_study(request, person, page_context(person))
+        return stops.page_of_paused_study(request, person, context)
     if amendment:
-        return stops.ask_again(request, person, amendment, page_context(person))
+        return stops.ask_again(request, person, amendment, context)
     if sign := stops.role_sign_to_ask(person):
-        return stops.ask_about_role(request, sign, page_context(person))
+        return stops.ask_about_role(request, sign, context)
     try:
         page = kind.show(visit)
     except chats.PersonGone:
@@ -166,10 +167,13 @@ def show(visit: Visit, page: Page) -> HttpResponse:
     far = outline(person, visit.step, visit.spec)
     if not person.is_over():
         note(person, last_seen_at=timezone.now(), percent_shown=far.percent)
-    at_hand = SimpleLazyObject(lambda: get_lines_at_hand(person, visit.step))
-    head = {"outline": far, "progress": far, "lines_at_hand": at_hand}
+    head = {"outline": far, "progress": far, **lines_at_hand(visit)}
     context = {"step": visit.step, **head, **page_context(person), **page.context}
     return render(visit.request, page.template, context)
+
+
+def lines_at_hand(visit: Visit) -> dict[str, object]:
+    return {"lines_at_hand": SimpleLazyObject(lambda: get_lines_at_hand(visit.participation, visit.step))}
 
 
 def page_context(person: Participation | None) -> dict[str, object]:
@@ -177,7 +181,8 @@ def page_context(person: Participation | None) -> dict[str, object]:
     if person is None:
         return {}
     letters = SimpleLazyObject(lambda: get_letters(person))
-    return {"participation": show_person(person), "letters": letters, **study_context(person.design())}
+    head = {"participation": show_person(person), "letters": letters}
+    return {**head, **study_context(person.design()), "call_lines": get_call_lines(country_of(person))}
 
 
 def study_context(design: StudySpec) -> dict[str, object]:
@@ -187,6 +192,7 @@ def study_context(design: StudySpec) -> dict[str, object]:
         "study_country": spec.country,
         "study_title": spec.title[instrument_language()],
         "contact": spec.contact,
+        "call_lines": get_call_lines(spec.country),
     }
 
 
@@ -282,6 +288,7 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
             "lacks_choice": bool(hints),
             "declines": declines,
             **deletion_context(person),
+            **({} if declines else lines_at_hand(Visit(request, person, progress.current_step(person)))),
         }
         return render(request, "studies/leave.html", context)
     if declines:
@@ -299,7 +306,9 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
         # The session stays bound, so that a page in their language confirms the erasure.
         enrolment.bind_session(request.session, person)
         remember_language(request, instrument_language())
-    return redirect("study")
+    response = redirect("study")
+    response["Clear-Site-Data"] = '"storage"'  # what was written to a partner and not sent (chat.js, socket.js)
+    return response
 
 
 def deletion_context(person: Participation) -> dict[str, object]:
@@ -334,7 +343,9 @@ def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
     turn = int_from(request.POST.get("turn"), 1, MOST_TURNS)
     if answer not in ("role", "me") or turn is None:
         return JsonResponse({"error": "answer must be 'role' or 'me', turn a number"}, status=400)
-    signs = RiskEvent.objects.filter(subject=person.code, turn=turn, role_answer="").order_by("-pk")
+    # The reply may have a sign of its own, which is no one's words
+    of_words = {"turn": turn, "source": RiskEvent.Source.MESSAGE, "role_answer": ""}
+    signs = RiskEvent.objects.filter(subject=person.code, **of_words).order_by("-pk")
     if talk := request.POST.get("conversation"):
         signs = signs.filter(conversation__code=talk)
     event = signs.first()

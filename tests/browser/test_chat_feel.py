@@ -464,10 +464,36 @@ def test_notice_of_a_broken_line_says_whether_a_message_waits(open_chat: Callabl
     # The line does not come back
     chat.page.evaluate("() => { window.WebSocket = class extends EventTarget { static OPEN = 1; close() {} }; }")
     chat.page.evaluate("window.dispatchEvent(new Event('offline'))")
-    expect(notice).to_contain_text("Your last message is saved.")
+    expect(notice).to_contain_text("What you sent is saved,")
     chat.text.fill("We had a quarrel at work")
     chat.page.locator('[data-part="send"]').click()
     expect(notice).to_contain_text("Your message is still on this device: please keep this page open.")
+
+
+@pytest.mark.parametrize("who", ["en", "role-play"])
+def test_box_stays_whole_beneath_a_notice_above_the_keyboard_of_a_small_phone(
+    open_chat: Callable[..., Chat], who: str
+) -> None:
+    chat = open_chat(who, **{**SMALL, "viewport": {"width": 360, "height": 330}})
+    chat.page.evaluate("() => { window.WebSocket = class extends EventTarget { static OPEN = 1; close() {} }; }")
+    if who == "role-play":
+        chat.page.locator("[data-role-card-open]").tap()
+    chat.text.tap()
+    chat.page.keyboard.insert_text("It was a long day at work and I slept badly")
+    chat.page.evaluate("window.dispatchEvent(new Event('offline'))")
+    expect(chat.page.locator('[data-part="notice"]')).to_be_visible()
+    expect(chat.text).to_be_in_viewport(ratio=1)
+    expect(chat.page.locator('[data-part="send"]')).to_be_in_viewport(ratio=1)
+
+
+def test_small_phone_with_doubled_text_has_room_for_words(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**{**SMALL, "viewport": {"width": 180, "height": 320}, "device_scale_factor": 4})
+    for part in (chat.text, chat.page.locator('[data-part="send"]')):
+        assert (part.bounding_box() or {})["width"] >= 140
+    chat.page.goto(chat.page.url.replace("/study/", "/help/"))
+    name = chat.page.locator(".site-header__study")
+    assert (name.bounding_box() or {})["width"] >= 140
+    expect(chat.page.get_by_role("heading", level=1)).to_be_in_viewport()
 
 
 def test_menu_keeps_the_unsafe_button_apart_and_says_what_follows(open_chat: Callable[..., Chat]) -> None:

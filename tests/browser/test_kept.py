@@ -230,3 +230,86 @@ def test_words_written_when_the_session_had_ended_come_back(page, browser, serve
     desk.get_by_role("button", name="Send the answer").click()
     expect(desk.get_by_role("heading", name="Answer", exact=True)).to_be_visible()
     context.close()
+
+
+def test_answers_typed_without_a_network_are_not_lost_to_the_browsers_own_page(page, server):
+    visitor = at(page, server, "questionnaire.profile")
+    visitor.fill_form(visitor.key())
+    page.context.set_offline(True)
+    page.locator('[name="interests"]').fill("walks by the river")
+    page.locator("form[data-instrument] button[type=submit]").click()
+    notice = page.locator("[data-offline]")
+    expect(notice).to_be_visible()
+    assert notice.locator('a[href^="tel:"]').count() > 0
+    notice.get_by_role("button").click()
+    page.locator('a[href="/help/"]').first.click()
+    expect(notice).to_be_visible()
+    notice.get_by_role("button").click()
+    expect(page.locator('[name="interests"]')).to_have_value("walks by the river")
+    page.context.set_offline(False)
+    visitor.submit(visitor.key())
+    assert visitor.name() == "questionnaire.mini_ipip"
+    (kept,) = stored(server, "select text from studies_answer where item = 'interests' order by id desc limit 1")
+    assert kept == ("walks by the river",)
+
+
+def test_form_waits_where_the_line_is_dead_without_saying_so(page, server):
+    visitor = at(page, server, "questionnaire.profile")
+    visitor.fill_form(visitor.key())
+    expect(page.locator("[data-draft-state]")).to_be_visible()
+    page.route("**/study/draft/", lambda route: route.abort())
+    with page.expect_event("requestfailed"):
+        page.locator('[name="interests"]').fill("walks by the sea")
+    page.locator("form[data-instrument] button[type=submit]").click()
+    expect(page.locator("[data-offline]")).to_be_visible()
+    page.locator("[data-offline]").get_by_role("button").click()
+    page.unroute("**/study/draft/")
+    visitor.submit(visitor.key())
+    expect(page.locator("form[data-instrument]")).to_be_visible()
+    assert visitor.name() == "questionnaire.mini_ipip"
+
+
+def test_network_that_the_browser_denies_is_looked_for(page, server):
+    """On some devices it says that there is none where there is one."""
+    page.add_init_script("Object.defineProperty(Navigator.prototype, 'onLine', {get: () => false})")
+    at(page, server, "questionnaire.profile")
+    with page.expect_navigation():
+        page.locator('a[href="/help/"]').first.click()
+    expect(page).to_have_url(f"{server.base_url}/help/")
+
+
+def test_half_written_message_is_there_in_another_tab_until_the_conversation_is_over(page, server):
+    at(page, server, "questionnaire.emotion_checkin.pre").take_step()
+    page.locator("textarea").first.fill("I was just about to say")
+    other = page.context.new_page()
+    page.close()  # and with it all that is the tab's own
+    other.goto(f"{server.base_url}/study/")
+    expect(other.locator("textarea").first).to_have_value("I was just about to say")
+    other.locator('[data-part="early"]').click()
+    other.locator('[data-part="ask-early"] button[value="end"]').click()
+    expect(other.locator('[data-part="closed"]')).to_be_visible()
+    assert other.evaluate("Object.keys(localStorage)") == []
+
+
+def test_leaving_the_study_leaves_nothing_on_the_device(page, server):
+    at(page, server, "questionnaire.emotion_checkin.pre").take_step()
+    page.locator("textarea").first.fill("I was just about to say")
+    page.goto(f"{server.base_url}/leave/")
+    page.locator("label.choice", has=page.locator('input[value="keep"]')).click()
+    page.locator("#content form button[type=submit]").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("You have left the study")
+    assert page.evaluate("Object.keys(localStorage)") == []
+
+
+def test_conversation_that_was_there_before_is_not_read_out_anew_and_what_follows_is(page, server):
+    visitor = at(page, server, "questionnaire.emotion_checkin.pre")
+    visitor.take_step()
+    log = page.locator('[data-part="log"]')
+    expect(log).to_have_attribute("aria-live", "polite")
+    visitor.say()
+    expect(page.locator(".bubble--own")).to_have_attribute("aria-live", "off")
+    assert re.search(r'role="log"\s+aria-live="off"', page.request.get(page.url).text())
+    page.reload()
+    expect(page.locator(".bubble--partner[data-seq]")).to_have_count(1)
+    expect(log).to_have_attribute("aria-live", "polite")
+    assert page.title().startswith("Conversation 1 of 2 · ")

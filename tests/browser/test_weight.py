@@ -22,7 +22,7 @@ KB = 1000
 BUDGETS = {"Document": 20 * KB, "Stylesheet": 18 * KB, "Script": 18 * KB, "Image": 1 * KB, "Font": 0}
 CHAT_BUDGET = 60 * KB
 FORM_BUDGETS = {**BUDGETS, "Document": 60 * KB}  # twenty questions with five answers each, in words
-REQUESTS = 12
+REQUESTS = 13
 NODES = 800
 SHIFTS = """() => new Promise((done) => {
   let sum = 0;

@@ -62,8 +62,8 @@ class Visitor:
         return "checkpoint" if rating else re.sub(r"run\d\.", "", self.key())
 
     def send(self) -> None:
-        self.page.locator("form[data-instrument] button[type=submit]").first.click()
-        self.page.wait_for_load_state()
+        with self.page.expect_navigation():  # not at once where a draft is on its way
+            self.page.locator("form[data-instrument] button[type=submit]").first.click()
 
     def submit(self, key: str) -> None:
         self.send()

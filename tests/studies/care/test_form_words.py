@@ -56,7 +56,7 @@ def test_the_page_that_follows_has_lines_a_question_and_the_way_on(study):
     person = Person("cared")
     checkpoint(person, GRAVE)
     page = person.client.get("/study/care/").content.decode()
-    told = ("tel:988", "Are you safe right now?", "What you wrote made us worry", "Continue the study")
+    told = ('href="tel:988"', "Are you safe right now?", "What you wrote made us worry", "Continue the study")
     assert [word in page for word in told] == [True] * 4
     assert "You told us that you do not feel safe" not in page
     person.client.post("/study/safe/", {"event": RiskEvent.objects.get().pk, "answer": "no"})

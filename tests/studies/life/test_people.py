@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from dialogue.models import RiskEvent
 from studies.life import stages
 from studies.models import Amendment, Consent, Participation, Stage, Study
 from studies.participation import enrolment
@@ -87,6 +88,26 @@ def test_no_conversation_is_cut_off_by_a_pause(hearts):
     person.say()
     stages.move(hearts, Stage.PAUSED, ADA)
     assert PAUSED not in text_of(person.page())
+
+
+def test_who_is_held_for_safety_keeps_the_question_in_a_pause_and_after_an_amendment(opened):
+    person = Person("hearts")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say("I want to kill myself")
+    stages.move(opened, Stage.PAUSED, ADA)
+    assert "Are you safe right now?" in text_of(person.page())
+    stages.move(opened, Stage.OPEN, ADA)
+    amended(opened, asks_again=True)
+    assert "Are you safe right now?" in text_of(person.page())
+
+
+def test_lines_stay_at_hand_in_a_pause_after_grave_words_in_a_form(hearts):
+    person = signed(hearts)
+    RiskEvent.objects.create(subject=person.row.code, source="answer", level=3, entries=["written"])
+    stages.move(hearts, Stage.PAUSED, ADA)
+    page = person.page().content.decode()
+    assert (PAUSED in page, "at-hand" in page) == (True, True)
 
 
 def test_nobody_begins_in_a_paused_study(hearts):

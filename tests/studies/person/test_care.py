@@ -553,6 +553,21 @@ def test_first_page_after_a_conversation_keeps_the_lines_and_the_next_one_not():
     assert 'href="tel:988"' not in look(person)
 
 
+@pytest.mark.parametrize(("said", "shown"), [("", True), ("no", True), ("safe", False)])
+def test_who_leaves_from_the_page_for_danger_keeps_the_lines_in_sight(said, shown):
+    person = someone()
+    person.say(GRAVE)
+    if said:
+        answer(person, said)
+    leaving = person.client.get("/leave/").content.decode()
+    person.client.post("/leave/", {"choice": "keep"})
+    left = look(person)
+    assert "You have left the study" in left
+    assert [lines(page)[:1] == ["tel:988"] and "at-hand" in page for page in (leaving, left)] == [shown, shown]
+    RiskEvent.objects.update(released_at=timezone.now())
+    assert "at-hand" not in look(person)
+
+
 # "Yes, show me"
 
 
@@ -721,6 +736,20 @@ def test_bar_of_the_chat_asks_once_more_on_the_page_that_waits(counsellor):
     answer = counsellor.client.post("/study/role/", {"turn": "1", "answer": "role"}).json()
     assert (answer, event().role_answer) == ({"next": "/study/"}, "")
     assert "was it only the role?" in counsellor.page().content.decode()
+
+
+def test_own_words_count_where_the_reply_to_them_was_withheld():
+    factories.study("cared")
+    person = Person("cared", track="counsellor")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say(GRAVE)
+    talk = person.conversation()
+    RiskEvent.objects.create(conversation=talk, subject=person.row.code, turn=1, source="reply", level=2)
+    sent = {"turn": "1", "conversation": talk.code, "answer": "me"}
+    assert person.client.post("/study/role/", sent).json() == {"next": "/study/"}
+    assert RiskEvent.objects.get(source="message").role_answer == "me"
+    assert person.step.kind == "held"
 
 
 def test_role_can_be_skipped_before_a_reply_without_rating_it():

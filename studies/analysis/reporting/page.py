@@ -153,11 +153,12 @@ def _figure(figure: Figure) -> Markup:
 
 def _whole(name: str, results: Results) -> Markup:
     table = results.table(name)
-    heading = _(next(one.heading for one in results.computed if one.name == name))
+    described = next(one for one in results.computed if one.name == name)
+    heading = _(described.heading)
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
     if len(table) > MOST_ROWS:
         rows = _("{heading}: the first {shown} of {count} rows of {file}")
-    texts = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": f"{name}.csv"}
+    texts = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": described.file_name()}
     frame = with_names(table.head(MOST_ROWS))
     # The heads are those of the file, so that it can be found there again.
     return tag("details", tag("summary", rows.format(**texts)), _table(frame, name, heading, list(table.columns)))

@@ -60,7 +60,6 @@ COLUMNS = [
     "kappa_quadratic",
     "ceiling",
     "note",
-    "method",
 ]
 FURTHER = [
     *("spearman_low", "spearman_high", "spearman_p", "kendall_p"),
@@ -474,4 +473,5 @@ TABLE = Table(
     section="agreement",
     empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
     further=FURTHER,
+    aside=("method",),
 )

@@ -22,7 +22,7 @@ from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import add_resampled
 from studies.analysis.tables.table import Parts, Table
 
-COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
+COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
     "bang": _(
         "of an arm: share of right minus share of wrong guesses over all answers (Bang et al. 2004); 1 all right, 0 as "
@@ -37,7 +37,7 @@ METHODS = {
     "certainty": _("mean of how sure people were of the arm that they named, 1 to 5"),
     "james": _(
         "over all arms (James et al. 1996): 0 all right, 1 no one can tell; by chance half of 1 + the share that "
-        "cannot tell (column by_chance); participants (else conversations) resampled"
+        "cannot tell (james_by_chance); participants (else conversations) resampled"
     ),
     "accuracy": _(
         "share of right guesses among those that name an arm; Wilson's interval, n being how many independent answers "
@@ -263,4 +263,5 @@ TABLE = Table(
     heading=_("Could people tell the arms?"),
     section="blinding",
     empty=_("No one was asked which arm they had met."),
+    further=("by_chance",),
 )

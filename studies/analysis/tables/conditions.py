@@ -33,9 +33,7 @@ COLUMNS = [
     "n",
     "pairs",
     "instrument",
-    "moment",
     "seekers",
-    "method",
     "note",
     "raters",
 ]
@@ -155,4 +153,5 @@ TABLE = Table(
     section="conditions",
     empty=_("No arm met both average and worst-case seekers."),
     further=FURTHER,
+    aside=("moment", "method"),
 )

@@ -26,7 +26,6 @@ COLUMNS = [
     "statistic",
     "of",
     "item",
-    "n",
     "ours",
     "library",
     "value",
@@ -50,7 +49,7 @@ METHODS = {
     ),
     "statistic": _(
         "at most 60 correlations, 20 items of several raters, 20 instruments and 10 items of several arms, drawn at "
-        "random, and one mixed model each of rater_effects.csv and order.csv, so that the check "
+        "random, and one mixed model each of the raters and of the order, so that the check "
         "takes a second or two; with more than 200,000 ratings a sample of clusters"
     ),
 }
@@ -498,4 +497,5 @@ TABLE = Table(
     section="methods",
     empty=_("No table has a number that another package also computes."),
     reads_tables=True,
+    aside=("n",),
 )

@@ -27,11 +27,10 @@ COLUMNS = [
     "raters",
     "n",
     "clusters",
-    *("win", "win_low", "win_high", "tie", "loss"),
+    *("win", "win_low", "win_high", "tie"),
     "p",
     "p_holm",
     "instrument",
-    "method",
     "note",
     ROLE,
 ]
@@ -199,4 +198,5 @@ TABLE = Table(
     section="pairwise",
     empty=_("No pair of different arms or seekers was compared."),
     further=FURTHER,
+    aside=("loss", "method"),
 )

@@ -1,4 +1,4 @@
-"""probes.csv: what should not influence a judge's scores: wording, chance, length, order, its own kin."""
+"""Rows of sensitivity.csv: what should not influence a judge's scores: wording, chance, length, order, its own kin."""
 
 from collections.abc import Iterator
 
@@ -156,4 +156,6 @@ TABLE = Table(
     section="probes",
     empty=_("No judge rated anything."),
     further=FURTHER,
+    file="sensitivity",
+    rearrange=lambda rows: rows.rename(columns={"human": "raters"}),
 )

@@ -124,7 +124,7 @@ def test_the_report_tells_the_reason_of_every_gap(out: Path, benchmark: Path) ->
 def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path: Path) -> None:
     summary = analyse(folder, tmp_path / "out", bootstrap=20)
     assert sorted(summary.files) == sorted(contents(tmp_path / "out"))
-    tables = {f"{table.name}.csv" for table in TABLES}
+    tables = {table.file_name() for table in TABLES}
     assert {name for name in summary.files if "/" not in name} == tables | {
         "results.json",
         "report.html",
@@ -139,7 +139,7 @@ def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path
         *(f"paper/table-{number}.{ending}" for number in (1, 2, 3, 4) for ending in ("csv", "tex")),
     }
     assert (summary.ratings, summary.conversations, summary.participants) == (168, 12, 6)
-    assert list(summary.rows) == [table.name for table in TABLES]
+    assert list(summary.rows) == [table.name for table in TABLES if not table.file]
     assert {name: rows for name, rows in summary.rows.items() if name in ROWS} == ROWS
 
 
@@ -369,7 +369,7 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
     export_of: ExportOf, tmp_path: Path
 ) -> None:
     summary = analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=20)
-    assert {name: rows for name, rows in summary.rows.items() if rows} == {"quality": 1}
+    assert {name: rows for name, rows in summary.rows.items() if rows} == {"sensitivity": 1}
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     assert "No judge and person scored the same conversation, so there is nothing to compare." in text
     assert "No rating belongs to an arm." in text

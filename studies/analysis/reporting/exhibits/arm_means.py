@@ -14,7 +14,7 @@ from studies.analysis.reporting.board import NOT_DESCRIBED, board_of
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, TOGETHER, figure
 from studies.analysis.reporting.estimates import by_item, estimate_of, records, sort_by_place
-from studies.analysis.reporting.main_rows import declared_rows, main_rows, whole_first, whole_rows
+from studies.analysis.reporting.main_rows import main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import (
     in_order,
     instrument_name,
@@ -179,7 +179,7 @@ def _describe_best(rows: pd.DataFrame, results: Results) -> str:
             ),
             _("p is after Holm's correction over all pairs of arms."),
             ""
-            if len(declared_rows(results.table("primary")))
+            if len(results.table("primary"))
             else _("This comparison was not declared in advance, so it is exploratory."),
         ]
     )

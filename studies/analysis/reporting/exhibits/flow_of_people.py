@@ -60,7 +60,7 @@ def _describe_others(tracks: Sequence[tuple[str, Mapping[str, int]]], results: R
     changed = int((results.export.chats["setup"] != "").sum())
     if changed:
         yield ngettext(
-            "{count} conversation of a changed seeker is only in ablation.csv.",
-            "{count} conversations of changed seekers are only in ablation.csv.",
+            "{count} conversation of a changed seeker is only in sensitivity.csv.",
+            "{count} conversations of changed seekers are only in sensitivity.csv.",
             changed,
         ).format(count=count(changed))

@@ -194,7 +194,7 @@ def _sentences(results: Results) -> Iterator[Part]:
             terms = (
                 part for name, method in table.methods.items() for part in (tag("dt", name), tag("dd", f"{_(method)}."))
             )
-            yield _fold(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
+            yield _fold(f"{_(table.heading)} ({table.file_name()})", tag("dl", *terms))
 
 
 def _checks(results: Results) -> Iterator[Part]:
@@ -231,7 +231,7 @@ def _empty_tables(results: Results) -> Iterator[Part]:
     nothing = [table for table in results.computed if results.table(table.name).empty]
     if nothing:
         yield subheading(_("Tables without rows"))
-        yield listing(f"{_(table.heading)} ({table.name}.csv): {_(table.empty)}" for table in nothing)
+        yield listing(f"{_(table.heading)} ({table.file_name()}): {_(table.empty)}" for table in nothing)
 
 
 COUNTED = {

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.arm_pairs import COLUMNS, D_Z, FURTHER, METHODS, arm_pairs
+from studies.analysis.tables.arm_pairs import D_Z, METHODS, TABLE, arm_pairs
 from tests.studies.analysis.benchmark import DROP, write_benchmark
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND, SLEEP
@@ -35,7 +35,7 @@ def rated(scores: np.ndarray, arms: str = "abcdefgh", **more: Any) -> list[dict[
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in arm_pairs(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, [*COLUMNS, *FURTHER])
+    return frame_of(rows, TABLE.all_columns())
 
 
 def three_arms(users: int = 20) -> np.ndarray:
@@ -187,4 +187,4 @@ def test_one_arm_is_no_pair(export_of: ExportOf) -> None:
 
 
 def test_every_statistic_is_explained() -> None:
-    assert set(METHODS) <= {*COLUMNS, *FURTHER}
+    assert set(METHODS) <= {*TABLE.all_columns()}

@@ -67,7 +67,7 @@ def rows_of(folder: Path, tables: Mapping[str, pd.DataFrame] | None = None) -> p
 def computed(folder: Path) -> Results:
     """All tables that are checked, and the check of them."""
     names = (*CHECKED, "cross_check")
-    tables = {table.name: pd.DataFrame(columns=table.columns) for table in TABLES}
+    tables = {table.name: pd.DataFrame(columns=table.all_columns()) for table in TABLES}
     tables |= compute(load(folder), bootstrap=20, tables=list(names))
     return Results(load(folder), Bootstrap(20, 1), tables, TABLES)
 

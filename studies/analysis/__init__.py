@@ -77,7 +77,6 @@ def compute(
     tables: Collection[str] = (),
     bootstrap: int = 2000,
     seed: int = 1,
-    correlations: str = "jackknife",
     on_progress: Progress | None = None,
 ) -> "dict[str, DataFrame]":
     """Compute tables of results.
@@ -92,8 +91,6 @@ def compute(
         Replicates for each interval.
     seed : int, optional
         Of the replicates.
-    correlations : str, optional
-        Where intervals and p of correlations and their differences come from: "jackknife" or "bootstrap".
     on_progress : callable, optional
         Called as ``on_progress(done, total, what)`` before each part.
 
@@ -110,7 +107,7 @@ def compute(
     """
     from studies.analysis.run import compute, settings
 
-    results = compute(export, settings(bootstrap, seed, correlations), on_progress or _silent, tables)
+    results = compute(export, settings(bootstrap, seed), on_progress or _silent, tables)
     return {name: table.map(in_english) for name, table in results.tables.items()}
 
 
@@ -122,7 +119,6 @@ def analyse(
     bootstrap: int = 2000,
     seed: int = 1,
     radar: bool = False,
-    correlations: str = "jackknife",
     on_progress: Progress | None = None,
 ) -> Summary:
     """Analyse an exported folder and write tables, figures, reports and results.json.
@@ -141,8 +137,6 @@ def analyse(
         Of the replicates.
     radar : bool, optional
         The report also has a radar figure of each questionnaire with three items or more.
-    correlations : str, optional
-        Where intervals and p of correlations and their differences come from: "jackknife" or "bootstrap".
     on_progress : callable, optional
         Called as ``on_progress(done, total, what)`` before each part.
 
@@ -159,7 +153,7 @@ def analyse(
     from studies.analysis.run import run, settings
 
     tell = on_progress or _silent
-    resampling = settings(bootstrap, seed, correlations)
+    resampling = settings(bootstrap, seed)
     return run(Path(folder), Path(out), resampling, radar=radar, on_progress=tell)
 
 

@@ -33,10 +33,7 @@ COLUMNS = [
     "variant",
     "item",
     *ESTIMATE,
-    "statistic",
-    "instrument",
-    "moment",
-    "human",
+    *("statistic", "instrument", "moment", "human"),
 ]
 FURTHER = ["share_changed"]
 METHODS = {

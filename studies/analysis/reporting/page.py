@@ -41,9 +41,11 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
     supplement = [section for section in sections if section.is_folded]
     below = [_supplement(supplement, results)] if supplement else []
     opening = [_switch(others), tag("h1", title), *alarms, first]
+    # What the script writes on its buttons.
+    words = {"data_copy": _("Copy"), "data_csv": "CSV", "data_latex": "LaTeX", "data_copied": _("Copied")}
     main = tag("main", *opening, tag("div", *rest, class_="exhibits"), *below)
     head = tag("head", *_meta(), tag("title", title), tag("style", _file(STYLE)))
-    body = tag("body", *ribbon, main, _contents(sections), tag("script", _file(SCRIPT)), **_words())
+    body = tag("body", *ribbon, main, _contents(sections), tag("script", _file(SCRIPT)), **words)
     return f"<!doctype html>\n{tag('html', head, body, lang=current_language())}\n"
 
 
@@ -57,11 +59,6 @@ def _meta() -> list[Markup]:
 
 def _file(path: Path) -> Markup:
     return Markup(path.read_text(encoding="utf-8"))
-
-
-def _words() -> dict[str, str]:
-    """Return what the script writes on its buttons."""
-    return {"data_copy": _("Copy"), "data_csv": "CSV", "data_latex": "LaTeX", "data_copied": _("Copied")}
 
 
 def _switch(others: Mapping[str, str]) -> Markup:

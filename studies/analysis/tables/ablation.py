@@ -39,7 +39,8 @@ def ablation(export: Export, bootstrap: Bootstrap) -> Parts:
     keys = ["condition", *GROUP, "item", "cluster"]
     whole = scores[scores["setup"] == ""].set_index(keys)[["score", "conversations"]].add_suffix("_whole")
     changed = scores[scores["setup"] != ""].join(whole, on=keys)
-    changed = changed.assign(language=changed["cluster"].map(_languages(export)))
+    of_profiles = export.chats.groupby("cluster")["language"].first()  # in which all of a profile's conversations are
+    changed = changed.assign(language=changed["cluster"].map(of_profiles))
     languages = find_languages(changed)
     for (condition, setup), of_setup in changed.groupby(["condition", "setup"]):
         rows = []
@@ -49,11 +50,6 @@ def ablation(export: Export, bootstrap: Bootstrap) -> Parts:
                 about = {"condition": condition, "setup": setup, "language": language}
                 rows.append(_row(about | labels, rows_of_language, bootstrap))
         yield f"{condition} {setup}".lstrip(), rows
-
-
-def _languages(export: Export) -> pd.Series:
-    """Return the language of each profile, in which all its conversations are held."""
-    return export.chats.groupby("cluster")["language"].first()
 
 
 def _row(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
@@ -83,7 +79,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Effect of each behaviour of the seeker"),
-    section="ablation",
     empty=_("No simulated seeker was changed for an ablation."),
     further=FURTHER,
     aside=ASIDE,

@@ -449,7 +449,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Judges and people"),
-    section="agreement",
     empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
     further=FURTHER,
     aside=("method",),

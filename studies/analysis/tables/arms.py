@@ -186,7 +186,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Means of the arms"),
-    section="arms",
     empty=_("No rating belongs to an arm."),
     aside=("method",),
 )

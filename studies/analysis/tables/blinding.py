@@ -108,14 +108,11 @@ def guesses_of(export: Export) -> Guesses | None:
     if not path.is_file():
         return None
     answers = read_table(path, (), OF_ANSWERS).astype(str)
-    answers = answers[(answers["instrument"] == INSTRUMENT) & answers["conversation"].isin(_with_arm(export))]
+    with_arm = export.chats.index[export.chats["arm"] != ""]
+    answers = answers[(answers["instrument"] == INSTRUMENT) & answers["conversation"].isin(with_arm)]
     answers = answers.drop_duplicates(["conversation", "item"], keep="last").set_index("conversation")
     texts = answers.loc[(answers["item"] == GUESS) & (answers["text"] != ""), "text"]
     return _guesses(texts, answers.loc[answers["item"] == SURE, "value"], export)
-
-
-def _with_arm(export: Export) -> pd.Index:
-    return export.chats.index[export.chats["arm"] != ""]
 
 
 def _guesses(texts: pd.Series, sure: pd.Series, export: Export) -> Guesses | None:
@@ -261,7 +258,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Could people tell the arms?"),
-    section="blinding",
     empty=_("No one was asked which arm they had met."),
     further=("by_chance",),
 )

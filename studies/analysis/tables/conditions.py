@@ -138,7 +138,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Average against worst case"),
-    section="conditions",
     empty=_("No arm met both average and worst-case seekers."),
     further=FURTHER,
     aside=("moment", "method"),

@@ -236,7 +236,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Missing data"),
-    section="coverage",
     empty=_("No scores were asked for."),
     file="sensitivity",
     rearrange=in_file,

@@ -316,14 +316,10 @@ def _repeated_measures(export: Export) -> Iterator[Check]:
             key={**item.labels, "judge": judges_of(item.labels["raters"])},
             column="f_repeated",
             n=len(scores),
-            compute=partial(_f_repeated, scores),
+            compute=lambda scores=scores: discrimination.mean_squares(scores).f_repeated(),  # type: ignore[misc]
             library=partial(libraries.repeated_measures_f, scores),
             package=PINGOUIN,
         )
-
-
-def _f_repeated(scores: Array) -> float:
-    return discrimination.mean_squares(scores).f_repeated()
 
 
 def _mixed_models(export: Export) -> Iterator[Check]:

@@ -170,7 +170,8 @@ def _of_conversations(labels: Labels, scores: pd.DataFrame, names: tuple[str, ..
     values = scores["score"].to_numpy(float)
     table = _table(values, facets)
     try:
-        components = _components(table, values, facets)
+        has_gaps = np.isnan(table).any()
+        components = components_of_incomplete(values, facets) if has_gaps else components_of_complete(table)
     except Undefined as reason:
         yield _row_without_estimate(about, reason.note)
         return
@@ -207,10 +208,6 @@ def _table(values: Array, facets: Facets) -> Array:
     table = np.full([int(levels.max()) + 1 for levels in facets.values()], np.nan)
     table[tuple(facets.values())] = values
     return table
-
-
-def _components(table: Array, values: Array, facets: Facets) -> Components:
-    return components_of_incomplete(values, facets) if np.isnan(table).any() else components_of_complete(table)
 
 
 def _forms(table: Array) -> dict[str, Icc]:

@@ -297,7 +297,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Order effects"),
-    section="order",
     empty=_("No one met several arms one after another, or no one knows in which order."),
     further=("p", "p_holm"),
     file="rater_effects",

@@ -187,7 +187,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Side-by-side preferences"),
-    section="pairwise",
     empty=_("No pair of different arms or seekers was compared."),
     further=FURTHER,
     aside=("loss", "method"),

@@ -123,7 +123,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("People of each track, and simulated seekers"),
-    section="people",
     empty=_("There is neither participants.csv nor profiles.csv that describes raters or seekers."),
     aside=("share",),
 )

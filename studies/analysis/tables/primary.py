@@ -123,7 +123,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Primary contrasts"),
-    section="primary",
     empty=_("No primary contrast was declared, so all tests are exploratory."),
     further=FURTHER,
     aside=ASIDE,

@@ -150,7 +150,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("What influences judges' scores"),
-    section="probes",
     empty=_("No judge rated anything."),
     further=FURTHER,
     file="sensitivity",

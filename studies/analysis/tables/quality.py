@@ -434,6 +434,5 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Data quality"),
-    section="quality",
     empty=_("There are no ratings of people with instruments of several items, and no conversations of theirs."),
 )

@@ -491,7 +491,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Agreement between raters"),
-    section="reliability",
     empty=_("No conversation has several raters of the same kind, and no instrument has several items."),
     further=FURTHER,
     aside=("method",),

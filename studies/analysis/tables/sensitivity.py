@@ -210,6 +210,5 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("With and without"),
-    section="sensitivity",
     empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
 )

@@ -230,7 +230,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("How long conversations stay open"),
-    section="survival",
     empty=_("There is no conversations.csv with turns and ends."),
     further=FURTHER,
     rearrange=in_file,

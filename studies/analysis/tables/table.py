@@ -17,10 +17,11 @@ class Table:
     """A table of results, which `registry` lists. Texts are in English, and translated where they are shown.
 
     `compute` takes the export and the bootstrap and yields (what, its rows). `section` is the key of the section of the
-    report that ends with it; a table whose section the report does not have gets one of its own. `file` is the table
-    whose file has its rows too, where that is not its own, and `rearrange` gives them the columns that they have there.
-    `further` and `aside` are columns that are computed and shown too; in the files (`tables.file_tables`) the first are
-    rows of single estimates, and the second follow from the other columns, or are METHOD, which results.json has.
+    report that ends with it, by default its name; a table whose section the report does not have gets one of its own.
+    `file` is the table whose file has its rows too, where that is not its own, and `rearrange` gives them the columns
+    that they have there. `further` and `aside` are columns that are computed and shown too; in the files
+    (`tables.file_tables`) the first are rows of single estimates, and the second follow from the other columns, or are
+    METHOD, which results.json has.
     """
 
     name: str
@@ -35,6 +36,9 @@ class Table:
     aside: Sequence[str] = ()
     file: str = ""
     rearrange: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
+
+    def section_key(self) -> str:
+        return self.section or self.name
 
     def all_columns(self) -> list[str]:
         return [*self.columns, *self.further, *self.aside]

@@ -113,7 +113,7 @@ def _draw(rows: pd.DataFrame, arms: list[str]) -> Canvas:
         return _by_item(rows, arms)
     whole = whole_rows(rows)
     if len(whole):
-        return _by_arm(whole)
+        return dot_panels({"": [_line(row) for row in records(whole)]}, _("mean score"), width=ONE)
     instrument = str(rows["instrument"].iloc[0])
     panels = {item: [_line(row) for row in records(of_item)] for item, of_item in by_item(rows, instrument).items()}
     return dot_panels(panels, _("mean score"))
@@ -132,10 +132,6 @@ def _by_item(rows: pd.DataFrame, arms: list[str]) -> Canvas:
         for item in whole_first(in_order(instrument, rows["item"]))
     ]
     return dot_panels({"": lines}, _("mean score"), series=arms, width=ONE)
-
-
-def _by_arm(whole: pd.DataFrame) -> Canvas:
-    return dot_panels({"": [_line(row) for row in records(whole)]}, _("mean score"), width=ONE)
 
 
 def _line(row: Mapping[str, Any]) -> Line:

@@ -49,7 +49,7 @@ def test_planted_drops_come_back_paired_by_profile(tmp_path: Path) -> None:
         assert row["average_low"] < row["average"] < row["average_high"]
         assert (row["n"], row["pairs"]) == (48, 24)
         assert (row["raters"], row["seekers"]) == ("simulated_seeker", "simulated")
-        assert row["method"] == "paired; t interval; Wilcoxon exact"
+        assert row["method"] == "paired; t interval; wilcoxon_p: Wilcoxon exact"
         assert row["note"].endswith("interval: only 24 clusters, the interval may be too narrow")
     both = table.loc[[("kind", "care"), ("kind", "safety")]]
     assert table.loc[("kind", "*"), "difference"] == pytest.approx(both["difference"].mean())

@@ -89,6 +89,7 @@ def pearson_of(human: Array, judge: Array, person: np.ndarray) -> Resampled:
 
 def told(resampled: Resampled) -> Resampled:
     resampled.interval()
+    resampled.p_value()
     return resampled
 
 

@@ -77,6 +77,7 @@ def compute(
     tables: Collection[str] = (),
     bootstrap: int = 2000,
     seed: int = 1,
+    correlations: str = "jackknife",
     on_progress: Progress | None = None,
 ) -> "dict[str, DataFrame]":
     """Compute tables of results.
@@ -91,6 +92,8 @@ def compute(
         Replicates for each interval.
     seed : int, optional
         Of the replicates.
+    correlations : str, optional
+        Where intervals and p of correlations and their differences come from: "jackknife" or "bootstrap".
     on_progress : callable, optional
         Called as ``on_progress(done, total, what)`` before each part.
 
@@ -107,7 +110,7 @@ def compute(
     """
     from studies.analysis.run import compute, settings
 
-    results = compute(export, settings(bootstrap, seed), on_progress or _silent, tables)
+    results = compute(export, settings(bootstrap, seed, correlations), on_progress or _silent, tables)
     return {name: table.map(in_english) for name, table in results.tables.items()}
 
 
@@ -119,6 +122,7 @@ def analyse(
     bootstrap: int = 2000,
     seed: int = 1,
     radar: bool = False,
+    correlations: str = "jackknife",
     on_progress: Progress | None = None,
 ) -> Summary:
     """Analyse an exported folder and write tables, figures, reports and results.json.
@@ -137,6 +141,8 @@ def analyse(
         Of the replicates.
     radar : bool, optional
         The report also has a radar figure of each questionnaire with three items or more.
+    correlations : str, optional
+        Where intervals and p of correlations and their differences come from: "jackknife" or "bootstrap".
     on_progress : callable, optional
         Called as ``on_progress(done, total, what)`` before each part.
 
@@ -153,7 +159,7 @@ def analyse(
     from studies.analysis.run import run, settings
 
     tell = on_progress or _silent
-    resampling = settings(bootstrap, seed)
+    resampling = settings(bootstrap, seed, correlations)
     return run(Path(folder), Path(out), resampling, radar=radar, on_progress=tell)
 
 

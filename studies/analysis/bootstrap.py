@@ -69,6 +69,31 @@ class Inference(ABC):
     def interval(self) -> Interval:
         """Return the interval (95 %)."""
 
+    @abstractmethod
+    def spread(self) -> "Spread": ...
+
+    def p_value(self) -> float:
+        """Return the two-sided p for "the statistic is 0", by Student's t.
+
+        The share of replicates as far from the estimate as 0 is cannot be below 1 over their number, and is too small
+        with few clusters: where r was 0, 10 % of tests with 8 clusters and 8 % with 20 were below .05, and 5 % of those
+        by t.
+        """
+        spread = self.spread()
+        if spread.error == 0:
+            raise Undefined(ALL_ALIKE)
+        return float(2 * student_t.sf(abs(self.estimate) / spread.error, spread.freedom))
+
+    def interval_of_r(self) -> Interval:
+        """Return the interval of a statistic that is Fisher's z, as correlations.
+
+        Raises `Undefined` where all resamples are alike, as they are where r is 1 or -1.
+        """
+        interval = self.interval()
+        low, high = float(np.tanh(interval.low)), float(np.tanh(interval.high))
+        refuse_alike(low, high)
+        return Interval(low, high, interval.method)
+
     def notes(self, column: str | Note, *, lacking: str = "resamples_without_variance") -> list[Note]:
         """Return the cautions about an interval; `lacking` as `note_on_undefined` has it."""
         notes = []
@@ -103,6 +128,12 @@ class Resampled(Inference):
         corrected = self._find_bca_interval()
         low, high = np.quantile(self.replicates, corrected or TAILS)
         return Interval(float(low), float(high), Note("bca" if corrected else "percentile"))
+
+    def spread(self) -> "Spread":
+        """Return the spread of the replicates, corrected: a draw of n clusters varies by (n - 1) / n too little."""
+        clusters = len(self.jackknife)
+        variance = float(self.replicates.var()) * clusters / (clusters - 1)
+        return Spread(variance**0.5, clusters - 1)
 
     def _find_bca_interval(self) -> tuple[float, float] | None:
         below = float(np.mean(self.replicates < self.estimate) + np.mean(self.replicates == self.estimate) / 2)
@@ -177,10 +208,14 @@ class ResampledTwoWay(Inference):
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The number of draws, and their seed."""
+    """The number of draws, and their seed.
+
+    `draws_r`: intervals of correlations and their differences come from draws too, instead of the jackknife.
+    """
 
     replicates: int
     seed: int
+    draws_r: bool = False
 
     def resample(self, statistic: Statistic, sums: Array) -> Resampled:
         """Resample a statistic of `sums`, one row per cluster.

@@ -41,11 +41,27 @@ FINAL = "final"  # the moment of a rating of a whole conversation
 MOMENTS = ("turn", "checkpoint", FINAL)
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
 OPTIONAL = (
-    *("participant", "arm", "condition", "strategy", "role", "replicate", "moment", "turn"),
-    *("missing_reason", "seconds"),
+    "participant",
+    "arm",
+    "condition",
+    "strategy",
+    "role",
+    "replicate",
+    "moment",
+    "turn",
+    "missing_reason",
+    "seconds",
 )
 OF_CONVERSATION = (
-    *("participant", "arm", "condition", "profile", "setup", "seeker_kind", "card", "language", "end_reason"),
+    "participant",
+    "arm",
+    "condition",
+    "profile",
+    "setup",
+    "seeker_kind",
+    "card",
+    "language",
+    "end_reason",
 )
 FEELINGS = ("valence", "arousal", "intensity")
 TOLD = [f"{feeling}_{when}" for feeling in FEELINGS for when in ("before", "after")]

@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student_t  # noqa: TID253
 
 from studies.analysis.bootstrap import (
     ALIKE,
     Array,
+    Bootstrap,
     Inference,
     Interval,
     Spread,
     Statistic,
-    refuse_alike,
     spread_two_way,
 )
 from studies.analysis.notes import Note
@@ -58,18 +57,6 @@ class Jackknifed(Inference):
         half = self.spread().half()
         method = Note("jackknife") if self.kinds is None else Note("two_way_jackknife", kinds=self.kinds)
         return Interval(self.estimate - half, self.estimate + half, method)
-
-    def p_value(self) -> float:
-        """Return the two-sided p for "the statistic is 0", by Student's t of the interval's error."""
-        spread = self.spread()
-        return float(2 * student_t.sf(abs(self.estimate) / spread.error, spread.freedom))
-
-    def interval_of_r(self) -> Interval:
-        """Return the interval of a statistic that is Fisher's z, as correlations."""
-        interval = self.interval()
-        low, high = float(np.tanh(interval.low)), float(np.tanh(interval.high))
-        refuse_alike(low, high)
-        return Interval(low, high, interval.method)
 
     def spread(self) -> Spread:
         """Return the standard error by Tukey 1958 (Annals of Mathematical Statistics 29:614), for one kind of clusters;
@@ -118,18 +105,22 @@ def _leave_out(statistic: Statistic, total: Array, parts: Sequence[Array], kinds
     return Jackknifed(float(statistic(total)), left_out, kinds)
 
 
-def infer(statistic: Statistic, sums: Array) -> Jackknifed:
-    """Leave out clusters; with three dimensions of `sums` as in `jackknife_two_way`."""
+def infer(statistic: Statistic, sums: Array, bootstrap: Bootstrap) -> Inference:
+    """Return the inference about a correlation, or a difference of two: by the jackknife, or as `bootstrap` says by its
+    resamples. `sums` as in `jackknife`, with three dimensions as in `jackknife_two_way`."""
+    if bootstrap.draws_r:
+        return bootstrap.resample(statistic, sums) if sums.ndim == 2 else bootstrap.resample_two_way(statistic, sums)
     return jackknife(statistic, sums) if sums.ndim == 2 else jackknife_two_way(statistic, sums)
 
 
-def infer_r(statistic: Statistic, sums: Array) -> Jackknifed:
+def infer_r(statistic: Statistic, sums: Array, bootstrap: Bootstrap) -> Inference:
     """Return what `infer` does, of a statistic that is Fisher's z; raise `Undefined` where r is 1 or -1, or is so
     without one of the clusters."""
     if abs(float(statistic(sums.reshape(-1, sums.shape[-1]).sum(axis=0)))) > Z_OF_ONE:
         raise Undefined("correlation_is_one")
-    inference = infer(statistic, sums)
-    refuse_one(inference)
+    inference = infer(statistic, sums, bootstrap)
+    if isinstance(inference, Jackknifed):
+        refuse_one(inference)
     return inference
 
 
@@ -141,6 +132,17 @@ def refuse_one(jackknife: Jackknifed) -> None:
         raise Undefined("one_without_cluster")
 
 
-def method_of_r(_inference: Inference, interval: Interval) -> Note:
+def method_of_r(inference: Inference, interval: Interval) -> Note:
     """Return the method of an interval that was computed on Fisher's z."""
-    return Note("jackknife_on_z", interval=interval.method)
+    if isinstance(inference, Jackknifed):
+        return Note("jackknife_on_z", interval=interval.method)
+    several = len(inference.clusters()) > 1
+    return Note("two_way_bootstrap_on_z" if several else "cluster_bootstrap_on_z", interval=interval.method)
+
+
+def method_of_difference(inference: Inference, interval: Interval) -> Note:
+    """Return the method of an interval of the difference of two correlations of the same rows."""
+    if isinstance(inference, Jackknifed):
+        return interval.method
+    several = len(inference.clusters()) > 1
+    return Note("paired_two_way_bootstrap" if several else "paired_bootstrap", interval=interval.method)

@@ -26,8 +26,16 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _SEPARATORS = {";": "semicolons, as Excel saves it in some countries", "\t": "tabs"}
 # What says true or false, in whichever file it stands. A spreadsheet saves TRUE for true, others 1.
 TRUTHS = (
-    *("excluded", "is_test", "masked", "names_itself", "pasted", "publish_quotes", "redacted", "seen"),
-    *("share_deidentified", "valid"),
+    "excluded",
+    "is_test",
+    "masked",
+    "names_itself",
+    "pasted",
+    "publish_quotes",
+    "redacted",
+    "seen",
+    "share_deidentified",
+    "valid",
 )
 _WORDS = {"true": "true", "1": "true", "false": "false", "0": "false", "": ""}
 _OF_WORDS = {"true": 1.0, "false": 0.0, "": math.nan}

@@ -107,6 +107,7 @@ class Results:
             "settings": {
                 "bootstrap": self.bootstrap.replicates,
                 "seed": self.bootstrap.seed,
+                "correlations": "bootstrap" if self.bootstrap.draws_r else "jackknife",
                 "level": 0.95,
             },
             "versions": self.versions(),

@@ -42,6 +42,7 @@ from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.roles import fill_roles
 from studies.analysis.tables.table import Table
 
+JACKKNIFE, RESAMPLES = "jackknife", "bootstrap"  # where the intervals of correlations come from
 REPORTS = {language.html: report_file(language) for language in LANGUAGES}
 
 
@@ -59,12 +60,14 @@ def run(folder: Path, out: Path, resampling: Bootstrap, *, radar: bool, on_progr
     return _summary(results, list(files))
 
 
-def settings(bootstrap: int, seed: int) -> Bootstrap:
+def settings(bootstrap: int, seed: int, correlations: str = JACKKNIFE) -> Bootstrap:
     if not (isinstance(bootstrap, Integral) and isinstance(seed, Integral)):
         raise AnalysisError(f"bootstrap and seed must be whole numbers, not {bootstrap!r} and {seed!r}")
     if bootstrap < 1 or seed < 0:
         raise AnalysisError(f"bootstrap must be at least 1 and seed at least 0, not {bootstrap} and {seed}")
-    return Bootstrap(bootstrap, seed)
+    if correlations not in (JACKKNIFE, RESAMPLES):
+        raise AnalysisError(f"correlations must be {JACKKNIFE} or {RESAMPLES}, not {correlations!r}")
+    return Bootstrap(bootstrap, seed, draws_r=correlations == RESAMPLES)
 
 
 def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: Collection[str] = ()) -> Results:

@@ -21,7 +21,7 @@ from studies.analysis.bootstrap import (
     sum_by_cell,
     sum_by_cluster,
 )
-from studies.analysis.jackknife import Jackknifed, infer, infer_r
+from studies.analysis.jackknife import infer, infer_r
 from studies.analysis.measures import (
     blinding,
     carry_over,
@@ -126,14 +126,14 @@ def bounds_of(resampled: Inference) -> Bounds:
     return interval.low, interval.high
 
 
-def bounds_of_r(inference: Jackknifed) -> Bounds:
+def bounds_of_r(inference: Inference) -> Bounds:
     interval = inference.interval_of_r()
     return interval.low, interval.high
 
 
 def pearson_bounds(pairs: Array, bootstrap: Bootstrap) -> Bounds:
     sums = sum_by_cluster(pair_moments(pairs[:, 0], pairs[:, 1]), drawn.people(len(pairs) // CHATS))
-    return bounds_of_r(infer_r(fisher_z, sums))
+    return bounds_of_r(infer_r(fisher_z, sums, bootstrap))
 
 
 def pearson(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -158,6 +158,7 @@ def difference_of_r(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         infer(
             lambda both: np.tanh(fisher_z(both[..., width:])) - np.tanh(fisher_z(both[..., :width])),
             np.hstack(sums),
+            bootstrap,
         )
     )
 
@@ -166,7 +167,7 @@ def crossed_pearson(random: Random, counsellors: int, arms: int, bootstrap: Boot
     """Counsellors' own conversations; counsellors and arms are both drawn."""
     met = drawn.own_conversations(random, counsellors, arms)
     cells = sum_by_cell(pair_moments(*met.values.T), met.rows, met.columns)
-    return bounds_of_r(infer_r(fisher_z, cells))
+    return bounds_of_r(infer_r(fisher_z, cells, bootstrap))
 
 
 def crossed_difference_of_r(random: Random, counsellors: int, arms: int, bootstrap: Bootstrap) -> Bounds:
@@ -174,7 +175,7 @@ def crossed_difference_of_r(random: Random, counsellors: int, arms: int, bootstr
     x, y, z = (met.values - met.values.mean(axis=0)).T
     sums = np.column_stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z])
     cells = sum_by_cell(sums, met.rows, met.columns)
-    return bounds_of(infer(dependent.difference_of_r, cells))
+    return bounds_of(infer(dependent.difference_of_r, cells, bootstrap))
 
 
 def wins(random: Random, raters: int, participants: int, bootstrap: Bootstrap) -> Bounds:

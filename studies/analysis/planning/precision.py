@@ -158,7 +158,7 @@ def units_of(export: Export, labels: Mapping[str, str], single: pd.Series) -> Un
 
 def interval_now(units: Units, bootstrap: Bootstrap) -> dict[str, Any]:
     r = units.r()
-    inference = infer_r(fisher_z, units.sums(units.human))
+    inference = infer_r(fisher_z, units.sums(units.human), bootstrap)
     interval = inference.interval_of_r()
     low, high = interval.low, interval.high
     return {

@@ -13,7 +13,10 @@ from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
 
 COLUMNS = [
-    *("condition", "setup", "arm", "language"),
+    "condition",
+    "setup",
+    "arm",
+    "language",
     *("raters", "seekers", "instrument", "moment", "item"),
     *ESTIMATE,
 ]

@@ -11,6 +11,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import (
     Array,
     Bootstrap,
+    Inference,
     Interval,
     fisher_z,
     number_names,
@@ -18,7 +19,7 @@ from studies.analysis.bootstrap import (
     sum_by_cluster,
 )
 from studies.analysis.frames import Export
-from studies.analysis.jackknife import Jackknifed, method_of_r
+from studies.analysis.jackknife import method_of_r
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, judge_gap
 from studies.analysis.measures.attenuation import Ceiling, Reliability, reliability_of
@@ -36,9 +37,29 @@ from studies.analysis.tables.scores import mean_of_items
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("judge", "strategy", "human", "instrument", "item", "moment", "n", "clusters", "pearson", "pearson_low"),
-    *("pearson_high", "p", "p_holm", "spearman", "kendall", "within_r", "system_r", "bias", "mae", "ccc"),
-    *("kappa_quadratic", "ceiling", "note"),
+    "judge",
+    "strategy",
+    "human",
+    "instrument",
+    "item",
+    "moment",
+    "n",
+    "clusters",
+    "pearson",
+    "pearson_low",
+    "pearson_high",
+    "p",
+    "p_holm",
+    "spearman",
+    "kendall",
+    "within_r",
+    "system_r",
+    "bias",
+    "mae",
+    "ccc",
+    "kappa_quadratic",
+    "ceiling",
+    "note",
 ]
 FURTHER = [
     *("spearman_low", "spearman_high", "spearman_p", "kendall_p"),
@@ -346,7 +367,7 @@ def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, sampling: Sam
     with row.leave_out_if_undefined("within_r"):
         within = correlation.within_persons(x, y, persons)
         row.compute("within_r", within.r)
-        intervals.add_intervals(row, [intervals.within_persons(within)], sampling)
+        intervals.add_intervals(row, [intervals.within_persons(within, sampling)], sampling)
 
 
 def _add_distance(row: Row, x: Array, y: Array, sampling: Sampling) -> None:
@@ -362,11 +383,11 @@ def _add_distance(row: Row, x: Array, y: Array, sampling: Sampling) -> None:
 def add_interval_of_r(row: Row, x: Array, y: Array, sampling: Sampling, *, name: str = "", p: bool = False) -> None:
     """Add the interval of Pearson's r, or the reason why there is none."""
 
-    def infer() -> Jackknifed:
+    def infer() -> Inference:
         correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
         return sampling.infer_pearson(x, y)
 
-    def interval_of(inference: Jackknifed) -> Interval:
+    def interval_of(inference: Inference) -> Interval:
         interval = inference.interval_of_r()
         if sampling.ratings is not None and not sampling.leaves_raters_out():
             row.add_notes(Note("raters_not_left_out", count=sampling.ratings.count()).on(INTERVAL))

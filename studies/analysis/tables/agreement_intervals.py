@@ -41,9 +41,10 @@ class Sampling:
 
     def leaves_raters_out(self) -> bool:
         """Return whether r has people and raters left out, as there are enough raters."""
-        return self.ratings is not None and self.ratings.count() >= ENOUGH_RATERS
+        enough = self.ratings is not None and self.ratings.count() >= ENOUGH_RATERS
+        return enough and not self.bootstrap.draws_r
 
-    def infer_pearson(self, human: Array, judge: Array) -> Jackknifed:
+    def infer_pearson(self, human: Array, judge: Array) -> Inference:
         if self.ratings is not None and self.leaves_raters_out():
             return without_people_and_raters(self.ratings, judge, self.clusters)
         return self.infer_r(fisher_z, pair_moments(human, judge))
@@ -65,9 +66,9 @@ class Sampling:
             return jackknife(statistic, self.sums(values))
         return jackknife_two_way(statistic, self.sums(values))
 
-    def infer_r(self, statistic: Statistic, values: Array) -> Jackknifed:
+    def infer_r(self, statistic: Statistic, values: Array) -> Inference:
         """Return the inference about a correlation; the statistic is its Fisher's z."""
-        return infer_r(statistic, self.sums(values))
+        return infer_r(statistic, self.sums(values), self.bootstrap)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Measured:
         return inference
 
 
-def inference_of_kendall(human: Array, judge: Array, sampling: Sampling) -> Jackknifed:
+def inference_of_kendall(human: Array, judge: Array, sampling: Sampling) -> Inference:
     """Return the inference about Kendall's tau-b, on Fisher's z."""
     pairs = correlation.score_pairs(human, judge)
     inference = sampling.jackknife(pairs.kendall_z(), pairs.indicators())
@@ -115,9 +116,9 @@ def concordance(human: Array, judge: Array) -> Measured:
     return Measured("ccc", judge_gap.concordance_z, values, np.tanh, symmetric=True)
 
 
-def within_persons(within: WithinPersons) -> Measured:
+def within_persons(within: WithinPersons, sampling: Sampling) -> Measured:
     values = pair_moments(within.human, within.judge)
-    return Measured("within_r", fisher_z, values, np.tanh, symmetric=True)
+    return Measured("within_r", fisher_z, values, np.tanh, symmetric=not sampling.bootstrap.draws_r)
 
 
 def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured:

@@ -27,8 +27,23 @@ from studies.analysis.tables.judged import (
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("judge", "strategy", "humans", "instrument", "item", "moment", "statistic", "annotator", "estimate", "low"),
-    *("high", "p", "p_adjusted", "n", "clusters", "method", "note"),
+    "judge",
+    "strategy",
+    "humans",
+    "instrument",
+    "item",
+    "moment",
+    "statistic",
+    "annotator",
+    "estimate",
+    "low",
+    "high",
+    "p",
+    "p_adjusted",
+    "n",
+    "clusters",
+    "method",
+    "note",
 ]
 HUMANS = ("expert", "reviewer", "crowd")
 FEWEST = 30  # conversations of a rater

@@ -21,8 +21,21 @@ from studies.analysis.tables.whom import scores_by_cluster
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
 FURTHER = ("wilcoxon_p", *D_Z)
 COLUMNS = [
-    *("raters", "instrument", "item", "arm_a", "arm_b", "difference", "low", "high", "p", "p_holm", "n"),
-    *("clusters", "seekers", "condition", "note"),
+    "raters",
+    "instrument",
+    "item",
+    "arm_a",
+    "arm_b",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "n",
+    "clusters",
+    "seekers",
+    "condition",
+    "note",
 ]
 METHODS = {
     "difference": _(

@@ -23,8 +23,23 @@ from studies.analysis.tables.scores import mean_of_items, mean_of_raters, scores
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("arm", "raters", "item", "n", "mean", "low", "high", "sd", "judge", "strategy", "seekers", "condition"),
-    *("language", "instrument", "moment", "clusters", "note"),
+    "arm",
+    "raters",
+    "item",
+    "n",
+    "mean",
+    "low",
+    "high",
+    "sd",
+    "judge",
+    "strategy",
+    "seekers",
+    "condition",
+    "language",
+    "instrument",
+    "moment",
+    "clusters",
+    "note",
 ]
 METHODS = {
     "mean": _(

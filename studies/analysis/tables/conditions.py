@@ -22,8 +22,20 @@ COLUMNS = [
     "arm",
     "item",
     *CONDITIONS,
-    *("difference", "low", "high", "p", "p_holm", "wilcoxon_p", "rank_biserial", "d_z", "n", "pairs", "instrument"),
-    *("seekers", "note", "raters"),
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "wilcoxon_p",
+    "rank_biserial",
+    "d_z",
+    "n",
+    "pairs",
+    "instrument",
+    "seekers",
+    "note",
+    "raters",
 ]
 FURTHER = [*D_Z[1:], *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high"))]
 METHODS = {

@@ -15,7 +15,11 @@ from studies.analysis.tables.lengths import SHOWN, reply_lengths
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("arm", "seekers", "language", "purpose", "measure"),
+    "arm",
+    "seekers",
+    "language",
+    "purpose",
+    "measure",
     *ESTIMATE,
 ]
 METHODS = {

@@ -22,7 +22,16 @@ from studies.analysis.tables.discrimination import judges_of
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("table", "statistic", "of", "item", "ours", "library", "value", "difference", "agrees", "note"),
+    "table",
+    "statistic",
+    "of",
+    "item",
+    "ours",
+    "library",
+    "value",
+    "difference",
+    "agrees",
+    "note",
 ]
 # What a number is of, beside its item.
 OF = ("raters", "human", "judge", "strategy", "unit", "instrument", "moment", "seekers", "condition")
@@ -53,7 +62,6 @@ SEED = 1  # of what is drawn; that of the bootstrap does not move it
 CLOSED, ITERATED = 1e-6, 1e-3  # tolerances
 LEAST_SHARE = 0.1  # of the scores' spread; below, a mixed model's tolerance falls no further
 YES, NO = "true", "false"
-FILES = {"order": "rater_effects"}  # of tables that have none of their own
 
 Tables = Mapping[str, pd.DataFrame]
 Item = TypeVar("Item")
@@ -147,7 +155,7 @@ def _draw(items: Sequence[Item], most: int) -> list[Item]:
 
 def _row(check: Check, presented: Presented) -> Cells:
     of = ", ".join(filter(None, (check.key.get(name) for name in OF)))
-    row = Row(table=FILES.get(check.table, check.table), statistic=check.name, of=of, item=check.key["item"], n=check.n)
+    row = Row(table=check.table, statistic=check.name, of=of, item=check.key["item"], n=check.n)
     row.values |= {"library": libraries.name_with_version(check.package), "agrees": ""}
     row.values |= dict.fromkeys(("ours", "value", "difference"), np.nan)
     try:

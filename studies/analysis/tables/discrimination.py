@@ -24,9 +24,29 @@ RANKED = ("kendall_w", "friedman_p", "kendall_w_low", "kendall_w_high")
 AGREED = ("icc_a_1", "icc_c_1")
 CORRECTED = ("msr_corrected", "msr_low", "msr_high")
 COLUMNS = [
-    *("raters", "item", "users", "models", "msr", "msr_corrected", "msr_low", "msr_high", "mac", "f_oneway"),
-    *("f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share", "test", "correction", "note"),
-    *("instrument", "seekers", "condition", "judge", "strategy"),
+    "raters",
+    "item",
+    "users",
+    "models",
+    "msr",
+    "msr_corrected",
+    "msr_low",
+    "msr_high",
+    "mac",
+    "f_oneway",
+    "f_eq13",
+    "f_repeated",
+    "p_repeated",
+    "kendall_w",
+    "pairwise_share",
+    "test",
+    "correction",
+    "note",
+    "instrument",
+    "seekers",
+    "condition",
+    "judge",
+    "strategy",
 ]
 FURTHER = [*RANKED[1:], *AGREED]
 METHODS = {

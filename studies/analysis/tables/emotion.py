@@ -13,7 +13,12 @@ from studies.analysis.tables.table import Parts, Table
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
 
 COLUMNS = [
-    *("arm", "condition", "seekers", "source", "measure", "statistic"),
+    "arm",
+    "condition",
+    "seekers",
+    "source",
+    "measure",
+    "statistic",
     *ESTIMATE,
 ]
 METHODS = {

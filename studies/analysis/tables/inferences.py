@@ -1,14 +1,10 @@
 """The interval of an estimate, with its method and its cautions; or the reason why there is none."""
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from studies.analysis.bootstrap import Inference, Interval
-from studies.analysis.jackknife import Jackknifed
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row
-
-Inferred = TypeVar("Inferred", bound=Inference)
 
 
 def method_of_draws(_inference: Inference, interval: Interval) -> Note:
@@ -17,16 +13,16 @@ def method_of_draws(_inference: Inference, interval: Interval) -> Note:
 
 def add_inference(
     row: Row,
-    infer: Callable[[], Inferred],
-    method: Callable[[Inferred, Interval], Note] = method_of_draws,
+    infer: Callable[[], Inference],
+    method: Callable[[Inference, Interval], Note] = method_of_draws,
     *,
-    interval_of: Callable[[Inferred], Interval] = lambda inference: inference.interval(),
+    interval_of: Callable[[Inference], Interval] = lambda inference: inference.interval(),
     name: str = "",
     p: bool = False,
     of: str | Note = INTERVAL,
     lacking: str = "resamples_without_variance",
 ) -> None:
-    """Add `low` and `high`, after `name_` where there is one, and of a jackknife `p` if wanted, from one inference.
+    """Add `low` and `high`, after `name_` where there is one, and `p` if wanted, from one inference.
 
     `of`: what its cautions name; `lacking`: the code of the note on resamples that are left out.
     """
@@ -35,7 +31,6 @@ def add_inference(
         inference = infer()
         interval = interval_of(inference)
         row.values |= dict(zip(bounds, (interval.low, interval.high), strict=True))
-        if p and isinstance(inference, Jackknifed):
-            row.values["p"] = inference.p_value()
+        row.values |= {"p": inference.p_value()} if p else {}
         row.add_methods(method(inference, interval))
         row.add_notes(*inference.notes(of, lacking=lacking))

@@ -33,8 +33,21 @@ from studies.analysis.tables.whom import scores_by_cluster
 OF = ["raters", "instrument", "moment", "item"]
 OWN = ("seeker", "expert")
 COLUMNS = [
-    *("raters", "instrument", "item", "moment", "statistic", "arm", "position", "estimate", "low", "high", "n"),
-    *("clusters", "method", "note", "condition"),
+    "raters",
+    "instrument",
+    "item",
+    "moment",
+    "statistic",
+    "arm",
+    "position",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "method",
+    "note",
+    "condition",
 ]
 METHODS = {
     "position_mean": _("mean of the final scores at a position; BCa interval (95 %), users resampled"),

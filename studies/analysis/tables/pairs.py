@@ -21,9 +21,17 @@ SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
 TAILS = (0.025, 0.975)
 STRENGTH = ("strength", "strength_low", "strength_high")
 COLUMNS = [
-    *("contestant_a", "contestant_b", "question", "raters", "n", "clusters"),
+    "contestant_a",
+    "contestant_b",
+    "question",
+    "raters",
+    "n",
+    "clusters",
     *("win", "win_low", "win_high", "tie"),
-    *("p", "p_holm", "instrument", "note"),
+    "p",
+    "p_holm",
+    "instrument",
+    "note",
     ROLE,
 ]
 FURTHER = [*STRENGTH, "first_share"]

@@ -15,8 +15,22 @@ from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("contrast", "raters", "judge", "instrument", "item", "a", "b", "estimate", "low", "high", "p", "p_holm", "n"),
-    *("clusters", "note", "declared_at"),
+    "contrast",
+    "raters",
+    "judge",
+    "instrument",
+    "item",
+    "a",
+    "b",
+    "estimate",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "n",
+    "clusters",
+    "note",
+    "declared_at",
 ]
 FURTHER = SHIFT = ("hodges_lehmann", "hodges_lehmann_low", "hodges_lehmann_high")
 AMONG = ("moment", "seekers", "condition")  # said in `contrast`

@@ -33,7 +33,10 @@ COLUMNS = [
     "variant",
     "item",
     *ESTIMATE,
-    *("statistic", "instrument", "moment", "human"),
+    "statistic",
+    "instrument",
+    "moment",
+    "human",
 ]
 FURTHER = ["share_changed"]
 METHODS = {

@@ -24,8 +24,19 @@ from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instructed_items, instrument_ids, load
 
 COLUMNS = [
-    *("person", "conversation", "raters", "instrument", "statistic", "estimate", "low", "high", "n", "clusters"),
-    *("flagged", "method", "note"),
+    "person",
+    "conversation",
+    "raters",
+    "instrument",
+    "statistic",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "flagged",
+    "method",
+    "note",
 ]
 NO_PEOPLE = ("judge", "simulated_seeker")
 FEWEST_ITEMS = 3  # of an instrument: below, equal answers say nothing

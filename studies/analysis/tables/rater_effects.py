@@ -23,9 +23,17 @@ from studies.analysis.tables import decision_study
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("raters", "instrument", "item", "moment", "term", "level"),
+    "raters",
+    "instrument",
+    "item",
+    "moment",
+    "term",
+    "level",
     *ESTIMATE,
-    *("seekers", "condition", "facets", "k_raters"),
+    "seekers",
+    "condition",
+    "facets",
+    "k_raters",
 ]
 ASIDE = ["unit", "k"]  # the first facet; the level
 METHODS = {

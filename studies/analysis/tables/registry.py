@@ -6,9 +6,31 @@ from studies.analysis.tables.roles import with_role
 from studies.analysis.tables.table import Table
 
 MODULES = (
-    *("agreement", "strategy_tests", "alt_test", "reliability", "arms", "arm_pairs", "discrimination"),
-    *("conditions", "ablation", "survival", "trends", "emotion", "costs", "rater_effects", "order", "blinding"),
-    *("quality", "sensitivity", "coverage", "pairs", "flow", "people", "probes", "primary", "cross_check"),
+    "agreement",
+    "strategy_tests",
+    "alt_test",
+    "reliability",
+    "arms",
+    "arm_pairs",
+    "discrimination",
+    "conditions",
+    "ablation",
+    "survival",
+    "trends",
+    "emotion",
+    "costs",
+    "rater_effects",
+    "order",
+    "blinding",
+    "quality",
+    "sensitivity",
+    "coverage",
+    "pairs",
+    "flow",
+    "people",
+    "probes",
+    "primary",
+    "cross_check",
 )
 TABLES: list[Table] = []
 

@@ -49,7 +49,12 @@ _MEASURED = (*_with_bounds((*FORMS, *ALPHAS, AC2)), *WITH_ERRORS, *AGREEMENT)
 COLUMNS = [
     *_ABOUT,
     *_with_bounds((*FORMS, *ALPHAS[:2])),
-    *("kappa_fleiss", "percent_agreement", "cronbach", "omega", "note", "clusters"),
+    "kappa_fleiss",
+    "percent_agreement",
+    "cronbach",
+    "omega",
+    "note",
+    "clusters",
 ]
 FURTHER = [
     *_with_bounds([AC2, *ALPHAS[2:]]),

@@ -20,7 +20,7 @@ from studies.analysis.bootstrap import (
     sum_by_cluster,
 )
 from studies.analysis.frames import VARIANT, Export
-from studies.analysis.jackknife import infer
+from studies.analysis.jackknife import infer, method_of_difference
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
 from studies.analysis.notes import Note
@@ -34,8 +34,24 @@ from studies.analysis.tables.table import Parts, Table
 
 INDEPENDENT = ("williams_t", "williams_p")  # of rows that are independent alone
 COLUMNS = [
-    *("judge", "item", "strategy_a", "strategy_b", "r_a", "r_b", "difference", "low", "high", "williams_t", "p"),
-    *("p_holm", "human", "instrument", "moment", "n", "clusters", "note"),
+    "judge",
+    "item",
+    "strategy_a",
+    "strategy_b",
+    "r_a",
+    "r_b",
+    "difference",
+    "low",
+    "high",
+    "williams_t",
+    "p",
+    "p_holm",
+    "human",
+    "instrument",
+    "moment",
+    "n",
+    "clusters",
+    "note",
 ]
 FARTHEST = 2.0  # that two correlations can be apart; Student's t does not know it
 FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
@@ -172,7 +188,7 @@ def are_alike(row: Cells) -> bool:
 
 def add_interval(row: Row, infer_difference: Callable[[], Inference]) -> None:
     """Add `low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
-    add_inference(row, infer_difference, lambda _inference, interval: interval.method, interval_of=_interval_of, p=True)
+    add_inference(row, infer_difference, method_of_difference, interval_of=_interval_of, p=True)
 
 
 def _interval_of(inference: Inference) -> Interval:
@@ -187,7 +203,7 @@ def _infer(
     human, a, b = (scores - scores.mean()).to_numpy(float).T
     sums = np.column_stack([np.ones_like(human), human, b, a, human * human, b * b, a * a, human * b, human * a])
     of_clusters = sum_by_cluster(sums, clusters) if arms is None else sum_by_cell(sums, clusters, arms)
-    return infer(dependent.difference_of_r, of_clusters)
+    return infer(dependent.difference_of_r, of_clusters, bootstrap)
 
 
 def _add_williams(row: Row, r_ab: float) -> None:

@@ -25,8 +25,18 @@ from studies.analysis.tables.log_ranks import log_ranks
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("arm", "condition", "seekers", "statistic", "turn", "estimate", "low", "high", "n", "clusters"),
-    *("method", "note"),
+    "arm",
+    "condition",
+    "seekers",
+    "statistic",
+    "turn",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "method",
+    "note",
 ]
 FURTHER = ["p"]
 METHODS = {

@@ -17,7 +17,16 @@ from studies.analysis.tables.scores import conversation_scores
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
-    *("arm", "condition", "seekers", "language", "source", "instrument", "moment", "item", "statistic", "turn"),
+    "arm",
+    "condition",
+    "seekers",
+    "language",
+    "source",
+    "instrument",
+    "moment",
+    "item",
+    "statistic",
+    "turn",
     *ESTIMATE,
 ]
 METHODS = {

@@ -21,6 +21,13 @@ class Command(Base):
         parser.add_argument("--bootstrap", type=int, default=2000, help="resamples per interval (default 2000)")
         parser.add_argument("--seed", type=int, default=1, help="of the resamples (default 1)")
         parser.add_argument(
+            "--correlations",
+            choices=["jackknife", "bootstrap"],
+            default="jackknife",
+            help="where intervals and p of correlations and of their differences come from: people left out one by "
+            "one, Student's t (default), or resamples",
+        )
+        parser.add_argument(
             "--radar",
             action="store_true",
             help="also a radar figure of the arms' means for each questionnaire with three items or more; it has no "
@@ -28,7 +35,7 @@ class Command(Base):
         )
 
     def work(self, folder: Path, out: Path, **options: Any) -> dict[str, Any]:
-        settings = {name: options[name] for name in ("bootstrap", "seed", "radar")}
+        settings = {name: options[name] for name in ("bootstrap", "seed", "correlations", "radar")}
         try:
             summary = self.run_analysis(folder, out, **settings)
         except AnalysisError as error:

@@ -97,6 +97,7 @@ def test_two_way_variance_of_a_mean_is_that_of_the_expected_mean_squares() -> No
     assert found.spread().freedom == pytest.approx(freedom, rel=0.03)
     interval = found.interval()
     assert (interval.low, interval.high) == pytest.approx(expected, abs=0.01)
+    assert found.p_value() == pytest.approx(2 * stats.t.sf(abs(values.mean()) / variance**0.5, freedom), abs=0.01)
 
 
 def test_two_way_variance_of_a_mean_is_right_over_many_random_effects() -> None:
@@ -137,9 +138,12 @@ def test_two_way_variance_is_not_below_that_of_one_kind() -> None:
     assert found.spread().freedom == 9
 
 
-def test_two_way_replicates_that_are_alike_have_no_length() -> None:
+def test_two_way_replicates_that_are_alike_test_nothing() -> None:
     same = Bootstrap(20, 1).resample_two_way(mean, cells_of(np.zeros((4, 4))))
     assert (same.interval().low, same.interval().high) == (0, 0)
+    for value in (0, 1):
+        with pytest.raises(Undefined, match="all resamples are alike"):
+            Bootstrap(20, 1).resample_two_way(mean, cells_of(np.full((4, 4), value))).p_value()
 
 
 def test_resample_two_way_counts_replicates_without_variance() -> None:
@@ -191,6 +195,37 @@ def test_interval_falls_back_to_percentiles_where_no_replicate_lies_below() -> N
     resampled = Resampled(0.0, np.arange(1.0, 102.0), np.array([0.0, 1.0]), undefined=0)
     assert resampled.interval().method == Note("percentile")
     assert (resampled.interval().low, resampled.interval().high) == pytest.approx((3.5, 98.5))
+
+
+def test_p_value_is_of_students_t_over_the_standard_error_of_the_replicates() -> None:
+    """Variance of the replicates 3, of four clusters 3 × 4/3 = 4, so t = 6.364 / 2 = 3.182 with 3 degrees of freedom,
+    which tables have for p = .05."""
+    replicates = np.array([-1.5, 0.0, 1.5] * 20) * 2**0.5 + 6.364
+    assert replicates.var() == pytest.approx(3)
+    assert Resampled(6.364, replicates, np.zeros(4), undefined=0).p_value() == pytest.approx(0.05, abs=1e-4)
+    assert Resampled(0.0, replicates, np.zeros(4), undefined=0).p_value() == 1
+
+
+def test_p_value_is_that_of_the_t_test_of_a_mean_and_may_lie_below_one_in_all_resamples() -> None:
+    values = np.random.default_rng(3).normal(0.8, 1, 40)
+    found = Bootstrap(4000, 1).resample(mean, np.column_stack([np.ones(40), values])).p_value()
+    assert np.log10(found) == pytest.approx(np.log10(stats.ttest_1samp(values, 0).pvalue), abs=0.3)
+    assert found < 1 / 4001
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5])
+def test_a_statistic_without_spread_has_no_p_value(value: float) -> None:
+    with pytest.raises(Undefined, match="all resamples are alike"):
+        Resampled(value, np.full(5, value), np.full(3, value), undefined=0).p_value()
+
+
+def test_an_r_of_1_has_no_interval_though_rounding_moves_its_z() -> None:
+    high = np.arctanh(1 - 1e-12)
+    rounded = np.linspace(high - 0.5, high, 9)
+    with pytest.raises(Undefined, match="all resamples are alike"):
+        Resampled(high, rounded, rounded, undefined=0).interval_of_r()
+    found = Resampled(0.5, np.linspace(0, 1, 41), np.linspace(0.4, 0.6, 9), undefined=0)
+    assert found.interval_of_r().low == np.tanh(found.interval().low)
 
 
 def test_resample_counts_replicates_without_variance() -> None:

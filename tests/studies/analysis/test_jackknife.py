@@ -5,7 +5,7 @@ from scipy import stats  # noqa: TID253
 from statsmodels.regression.linear_model import OLS  # noqa: TID253
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups  # noqa: TID253
 
-from studies.analysis.bootstrap import fisher_z, mean, pair_moments, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import Bootstrap, fisher_z, mean, pair_moments, sum_by_cell, sum_by_cluster
 from studies.analysis.jackknife import Jackknifed, infer, infer_r, jackknife, jackknife_two_way, method_of_r
 from studies.analysis.measures import dependent
 from studies.analysis.notes import INTERVAL, Note
@@ -30,7 +30,7 @@ def test_interval_and_p_of_r_follow_from_one_error() -> None:
     z = np.arctanh(stats.pearsonr(LSAT, GPA)[0])
     half = stats.t.ppf(0.975, 14) * error
 
-    found = infer_r(fisher_z, pair_moments(LSAT, GPA))
+    found = infer_r(fisher_z, pair_moments(LSAT, GPA), Bootstrap(1, 1))
     interval = found.interval_of_r()
     assert (interval.low, interval.high) == pytest.approx((np.tanh(z - half), np.tanh(z + half)), rel=1e-9)
     assert found.p_value() == pytest.approx(2 * stats.t.sf(z / error, 14), rel=1e-9)
@@ -43,7 +43,7 @@ def test_interval_excludes_0_exactly_where_p_is_below_05() -> None:
     for seed in range(300):
         random = np.random.default_rng(seed)
         x = random.normal(size=40)
-        found = infer_r(fisher_z, pair_moments(x, 0.3 * x + random.normal(size=40)))
+        found = infer_r(fisher_z, pair_moments(x, 0.3 * x + random.normal(size=40)), Bootstrap(1, 1))
         agree.append((found.interval_of_r().low <= 0 <= found.interval_of_r().high) == (found.p_value() >= 0.05))
     assert all(agree)
 
@@ -116,12 +116,19 @@ def test_difference_of_r_equals_a_plain_loop() -> None:
     data = pd.DataFrame({"human": human, "a": a, "b": b})
     x, y, z = (data - data.mean()).to_numpy().T
     sums = np.column_stack([np.ones(45), x, z, y, x * x, z * z, y * y, x * z, x * y])
-    found = infer(dependent.difference_of_r, sum_by_cluster(sums, clusters))
+    found = infer(dependent.difference_of_r, sum_by_cluster(sums, clusters), Bootstrap(1, 1))
     rest = [data[clusters != cluster] for cluster in range(15)]
     slow = np.array([one["human"].corr(one["b"]) - one["human"].corr(one["a"]) for one in rest])
     assert isinstance(found, Jackknifed)
     assert found.left_out[0] == pytest.approx(slow, abs=1e-9)
     assert found.spread().error == pytest.approx(np.sqrt(14 / 15 * ((slow - slow.mean()) ** 2).sum()))
+
+
+def test_resamples_stay_as_an_option() -> None:
+    sums = pair_moments(LSAT, GPA)
+    found = infer_r(fisher_z, sums, Bootstrap(400, 1, draws_r=True))
+    assert found.interval() == Bootstrap(400, 1).resample(fisher_z, sums).interval()
+    assert str(method_of_r(found, found.interval())) == "BCa cluster bootstrap on Fisher's z"
 
 
 @pytest.mark.parametrize(
@@ -147,20 +154,14 @@ def test_jackknife_has_reasons(sums: list[list[float]], reason: str) -> None:
 )
 def test_r_has_reasons(human: list[float], judge: list[float], reason: str) -> None:
     with pytest.raises(Undefined, match=reason):
-        infer_r(fisher_z, pair_moments(np.array(human), np.array(judge)))
-
-
-def test_an_r_of_1_has_no_interval_though_rounding_moves_its_z() -> None:
-    high = float(np.arctanh(1 - 1e-12))
-    with pytest.raises(Undefined, match="all resamples are alike"):
-        Jackknifed(high, (np.linspace(high - 0.005, high, 9),)).interval_of_r()
-    found = Jackknifed(0.5, (np.linspace(0.4, 0.6, 9),))
-    assert found.interval_of_r().low == np.tanh(found.interval().low)
+        infer_r(fisher_z, pair_moments(np.array(human), np.array(judge)), Bootstrap(50, 1))
 
 
 def test_few_clusters_are_noted_below_eight() -> None:
     x, y = np.random.default_rng(1).normal(size=(2, 7))
-    assert infer_r(fisher_z, pair_moments(x, y)).notes(INTERVAL) == [Note("few_clusters", count="7").on(INTERVAL)]
+    assert infer_r(fisher_z, pair_moments(x, y), Bootstrap(1, 1)).notes(INTERVAL) == [
+        Note("few_clusters", count="7").on(INTERVAL)
+    ]
 
 
 def test_two_way_needs_two_of_each_kind() -> None:

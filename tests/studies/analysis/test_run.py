@@ -272,7 +272,7 @@ def test_results_have_the_limits_in_every_language(out: Path) -> None:
 def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     digest = hashlib.sha256((out.parent / "export" / "ratings.csv").read_bytes()).hexdigest()
-    assert results["settings"] == {"bootstrap": 20, "seed": 3, "level": 0.95}
+    assert results["settings"] == {"bootstrap": 20, "seed": 3, "correlations": "jackknife", "level": 0.95}
     assert results["files"] == {"ratings.csv": {"sha256": digest, "rows": 168}}
     assert set(results["versions"]) == {
         "python",

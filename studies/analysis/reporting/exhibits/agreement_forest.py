@@ -66,7 +66,7 @@ def agreement_forest(results: Results) -> Exhibit | None:
         "main-agreement",
         _("Agreement of judges with {human}").format(**words),
         _("Pearson's r on {scale}, one score for each conversation, with {level} intervals ({method}).").format(
-            method=_("jackknife of clusters"), **words
+            method=_("cluster bootstrap") if results.bootstrap.draws_r else _("jackknife of clusters"), **words
         ),
         dot_panels(panels, _("Pearson's r"), series=names, at=0, width=ONE, whole=SCALE_OF_R, ticks=TICKS_OF_R),
     )

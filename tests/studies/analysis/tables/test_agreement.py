@@ -90,6 +90,15 @@ def test_agreement_has_intervals_of_r_that_no_seed_changes(export_of: ExportOf) 
     assert rows[0].tolist() == rows[1].tolist()
 
 
+def test_agreement_has_the_intervals_of_resamples_where_they_are_asked_for(export_of: ExportOf) -> None:
+    folder = export_of(people_and_arms(3))
+    found = next(row for _, rows in agreement(load(folder), Bootstrap(400, 1, draws_r=True)) for row in rows)
+    row = table_of(folder, replicates=400).iloc[0]
+    assert str(found["method"]).startswith("BCa cluster bootstrap on Fisher's z")
+    assert found["pearson_low"] != pytest.approx(row["pearson_low"], abs=1e-6)
+    assert found["pearson_low"] == pytest.approx(row["pearson_low"], abs=0.05)
+
+
 def test_agreement_draws_the_same_again(export_of: ExportOf, small_study: list[dict[str, Any]]) -> None:
     first, second = (table_of(export_of(small_study)) for _run in range(2))
     assert first.to_csv() == second.to_csv()

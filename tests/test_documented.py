@@ -62,7 +62,7 @@ def test_make_target_is_in_the_docs(target):
 @pytest.mark.parametrize("table", registry.TABLES, ids=lambda table: table.name)
 @pytest.mark.parametrize("page", ["analysis.md", "analysis_reference.md"])
 def test_table_of_the_analysis_is_in_the_guide_and_in_the_reference(page, table):
-    assert f"`{table.name}.csv`" in (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert f"`{table.file_name()}`" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 def anchors(page: Path) -> set[str]:

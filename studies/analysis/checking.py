@@ -22,28 +22,12 @@ def _conversations(path: Path) -> None:
     numbers(path, read_table(path, (), ("holds",))["holds"])
 
 
-def _participants(path: Path) -> None:
-    refuse_repeated(path, read_table(path, ("participant",))["participant"])
-
-
-def _turns(path: Path) -> None:
-    read_table(path, ("conversation", "turn", "role"))
-
-
-def _answers(path: Path) -> None:
-    numbers(path, read_table(path, ("participant",), ("value",))["value"])
-
-
-def _scales(path: Path) -> None:
-    numbers(path, read_table(path, ("participant", "scale", "score"))["score"])
-
-
 LOOKS: dict[str, Callable[[Path], object]] = {
-    "participants.csv": _participants,
+    "participants.csv": lambda path: refuse_repeated(path, read_table(path, ("participant",))["participant"]),
     "conversations.csv": _conversations,
-    "turns.csv": _turns,
-    "answers.csv": _answers,
-    "scales.csv": _scales,
+    "turns.csv": lambda path: read_table(path, ("conversation", "turn", "role")),
+    "answers.csv": lambda path: numbers(path, read_table(path, ("participant",), ("value",))["value"]),
+    "scales.csv": lambda path: numbers(path, read_table(path, ("participant", "scale", "score"))["score"]),
     "states.csv": read_states,
     "pairs.csv": read_pairs,
     "calls.csv": read_calls,

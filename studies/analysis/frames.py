@@ -37,7 +37,8 @@ RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seek
 CONDITIONS = ("average", "worst_case")
 SEEKER_KINDS = ("person", "counsellor", "simulated", "imported")
 END_REASONS = ("finished", "early", "walked_out", "satisfied", "cap", "safety", "technical", "withdrawn")
-MOMENTS = ("turn", "checkpoint", "final")
+FINAL = "final"  # the moment of a rating of a whole conversation
+MOMENTS = ("turn", "checkpoint", FINAL)
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
 OPTIONAL = (
     "participant",
@@ -262,6 +263,7 @@ def read_ratings(path: Path) -> pd.DataFrame:
     table["score"] = numbers(path, table["score"])
     table["seconds"] = amounts(path, table["seconds"])
     table["turn"] = _turns_of(table)
+    table["moment"] = rename_values(table["moment"], lambda moment: moment or FINAL)  # an import need not say it
     table["group"] = _groups(table)
     return table
 
@@ -273,7 +275,7 @@ def _turns_of(table: pd.DataFrame) -> pd.Series:
     it, differs between raters who were shown more and less.
     """
     turns = rename_values(table["turn"], lambda text: text.strip().partition(".")[0])
-    final = (table["moment"] == "final").to_numpy()
+    final = (table["moment"] == FINAL).to_numpy()
     if not final.any():
         return turns
     return (

@@ -460,6 +460,7 @@ WORDINGS = {
     "reml": "REML",
     "blup": "BLUP",
     "henderson": _("Henderson's method 1"),
+    "epsilon": _("epsilon {value}"),
     "accuracy_tested": _("accuracy, one-sided t, Benjamini–Yekutieli"),
     "negative_rmse_tested": _("negative_rmse, one-sided t, Benjamini–Yekutieli"),
 }

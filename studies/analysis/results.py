@@ -19,8 +19,8 @@ from studies.analysis.frames import Export
 from studies.analysis.language import speaking
 from studies.analysis.notes import in_english
 from studies.analysis.reporting.limits import limits_of
-from studies.analysis.tables.further import build_file_tables
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.file_tables import build_file_tables
+from studies.analysis.tables.table import METHOD, Table
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # as in an export
@@ -29,8 +29,8 @@ DIGITS = 12  # significant; below lies what differs between processors
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a run: `tables` by name with their `further` columns, in the order of `computed`; `radar`: whether
-    the report has radar figures."""
+    """The results of a run: `tables` by name with all their columns, in the order of `computed`; `radar`: whether the
+    report has radar figures."""
 
     export: Export
     bootstrap: Bootstrap
@@ -120,8 +120,13 @@ class Results:
             **self._limits_in_other_languages(),
             "methods": self.methods(),
             "tables_without_rows": {table.name: table.empty for table in self.computed if self.table(table.name).empty},
-            "tables": {name: table.to_dict("records") for name, table in self.file_tables.items()},
+            "tables": {name: self._with_method(name).to_dict("records") for name in self.file_tables},
         }
+
+    def _with_method(self, name: str) -> pd.DataFrame:
+        """Return a table with how each row was computed, of which some files have no column."""
+        rows, all_columns = self.file_tables[name], self.table(name)
+        return rows if METHOD in rows or METHOD not in all_columns else rows.assign(**{METHOD: all_columns[METHOD]})
 
     def _hashes(self) -> list[tuple[str, str]]:
         return sorted(self.export.hashes.items())

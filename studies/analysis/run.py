@@ -50,7 +50,7 @@ def run(folder: Path, out: Path, resampling: Bootstrap, *, radar: bool, on_progr
     export = load(folder)
     check(folder)
     refuse_input_folder(folder, out)
-    refuse_files_of_others(out, [*(f"{table.name}.csv" for table in TABLES), *REPORTS.values(), "results.json", FILES])
+    refuse_files_of_others(out, [*(table.file_name() for table in TABLES), *REPORTS.values(), "results.json", FILES])
     with new_folder(out):
         results = replace(compute(export, resampling, on_progress), radar=radar)
         files = files_of(results, partial(on_progress, len(TABLES), len(TABLES) + 1))
@@ -106,7 +106,7 @@ def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[
     for what, part in table.compute(export, bootstrap):
         rows += part
         tell(f"{table.name}: {what}")
-    return pd.DataFrame(fill_roles(table, rows, export.roles), columns=[*table.columns, *table.further])
+    return pd.DataFrame(fill_roles(table, rows, export.roles), columns=table.all_columns())
 
 
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:

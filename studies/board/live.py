@@ -152,7 +152,7 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
     results = json.loads(file.read_text(encoding="utf-8"))
     tables = results["tables"]
     final = [row for row in tables.get("arms", []) if row["moment"] in FINAL and is_pooled(row)]
-    covered = [row for row in tables.get("quality", []) if row["arm"] == WHOLE and row["moment"] in FINAL]
+    covered = [row for row in tables.get("sensitivity", []) if row["arm_a"] == WHOLE and row["moment"] in FINAL]
     limits = limits_of(results, {row["arm"] for row in tables.get("arms", [])} if blinded else set())
     return Results(
         demonstration=results["demonstration"],
@@ -167,7 +167,7 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
         unrated=conversations_without_rating(covered),
         missing=missing_counts(results.get("exclusions", {})),
         left_out=exclusion_counts(results.get("exclusions", {})),
-        flags=flags(row for row in tables.get("quality", []) if not row["arm"]),
+        flags=flags(tables.get("quality", [])),
     )
 
 

@@ -125,7 +125,7 @@ def pools_languages(row: Row) -> bool:
 
 def with_bounds(rows: Iterable[Row], others: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows of conditions.csv with the bounds of both means, which are rows of sensitivity.csv."""
-    key = ("raters", "instrument", "moment", "item")
+    key = ("raters", "instrument", "item")
     bounds = {(*(row[name] for name in key), row["arm_a"], row["statistic"]): row for row in others}
     for row in rows:
         place = *(row[name] for name in key), row["arm"]
@@ -161,7 +161,7 @@ def courses(rows: Iterable[Row], statistic: str) -> dict[str, list[Course]]:
     by_place: dict[tuple[str, str], list[Point]] = {}
     for row in rows:
         if row["statistic"] == statistic and row["condition"] in CONDITIONS:
-            point = Point(row["turn"], Figure(row["estimate"], row["low"], row["high"], row.get("at_risk") or row["n"]))
+            point = Point(row["turn"], Figure(row["estimate"], row["low"], row["high"], row["n"]))
             by_place.setdefault((row["arm"], row["condition"]), []).append(point)
     by_arm: dict[str, list[Course]] = {}
     for (arm, condition), points in sorted(by_place.items()):

@@ -12,7 +12,6 @@ from studies.analysis.reporting.numbers import decimal, span
 from studies.analysis.reporting.parts import Excerpt, join_sentences
 from studies.analysis.reporting.study import REASONS
 from studies.analysis.results import Results
-from studies.analysis.tables.coverage import of_coverage
 
 ITEM = ["instrument", "moment", "item"]
 NOT_DESCRIBED = pd.DataFrame(columns=["group", "model"])  # arms by their keys alone
@@ -22,7 +21,7 @@ def board_of(raters: str, rows: pd.DataFrame, results: Results, descriptions: pd
     """Return the board of one questionnaire at one moment, with the number of scores where some are missing;
     `descriptions` as in `board`."""
     first = rows.iloc[0]
-    scores = _counts_of_scores(of_coverage(results.table("quality")), raters, rows)
+    scores = _counts_of_scores(results.table("coverage"), raters, rows)
     table = _with_coverage(board(rows, str(first["instrument"]), descriptions), scores)
     caption = _("Means of the arms as rated by {raters} ({scale})").format(
         raters=raters_name(raters), scale=scale_name(str(first["instrument"]), str(first["moment"]))

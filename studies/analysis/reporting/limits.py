@@ -11,7 +11,6 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import join_with_semicolons, ngettext
 from studies.analysis.reporting.naming import contrast_name, item_name, join_names, of_all, raters_name, seekers_name
 from studies.analysis.reporting.study import manifest_of, with_kinds
-from studies.analysis.tables.coverage import of_coverage
 from studies.analysis.tables.cross_check import NO
 
 PEOPLE = ("seeker", "expert", "reviewer", "crowd")
@@ -177,7 +176,7 @@ def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
             fewest_missing=unrated.at[fewest, "missing"],
             fewest_all=unrated.at[fewest, "all"],
         )
-    yield from _of_coverage(of_coverage(tables.get("quality", pd.DataFrame())))
+    yield from _of_coverage(tables.get("coverage", pd.DataFrame()))
 
 
 def _unrated_shares(export: Export) -> pd.DataFrame:
@@ -212,7 +211,7 @@ def _of_what_was_left_out(export: Export) -> Iterator[str]:
             len(export.left_out),
         ).format(count=len(export.left_out))
     if len(export.ablated):
-        yield _("Ratings of seekers that were changed for an ablation are only in ablation.csv.")
+        yield _("Ratings of seekers that were changed for an ablation are only in sensitivity.csv.")
 
 
 def _of_odd_ratings(export: Export) -> Iterator[str]:

@@ -5,10 +5,9 @@ from collections.abc import Iterable
 import pandas as pd  # noqa: TID253
 
 from dialogue.judges.strategies import get_strategies
+from studies.analysis.frames import FINAL
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.estimates import first_humans
-from studies.analysis.tables.primary import PRIMARY
-from studies.analysis.tables.scores import FINAL
 
 
 def main_rows(table: pd.DataFrame, raters: str) -> pd.DataFrame:
@@ -16,7 +15,8 @@ def main_rows(table: pd.DataFrame, raters: str) -> pd.DataFrame:
     at the end; of all raters where there are judges alone."""
     if table.empty:
         return table
-    rows = table[table["moment"].isin(FINAL)] if table["moment"].isin(FINAL).any() else table
+    is_final = table["moment"] == FINAL
+    rows = table[is_final] if is_final.any() else table
     first = first_humans(rows[raters])
     rows = rows[rows[raters] == first] if first else rows
     return rows[rows["instrument"] == longest(rows)]
@@ -43,8 +43,3 @@ def whole_first(items: Iterable[str]) -> list[str]:
     """Return items with the mean over them in front."""
     listed = list(items)
     return sorted(listed, key=lambda item: item != ALL_ITEMS)
-
-
-def declared_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of primary.csv without those of sensitivity analyses."""
-    return table[table["analysis"] == PRIMARY] if len(table) else table

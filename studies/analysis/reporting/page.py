@@ -41,9 +41,11 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
     supplement = [section for section in sections if section.is_folded]
     below = [_supplement(supplement, results)] if supplement else []
     opening = [_switch(others), tag("h1", title), *alarms, first]
+    # What the script writes on its buttons.
+    words = {"data_copy": _("Copy"), "data_csv": "CSV", "data_latex": "LaTeX", "data_copied": _("Copied")}
     main = tag("main", *opening, tag("div", *rest, class_="exhibits"), *below)
     head = tag("head", *_meta(), tag("title", title), tag("style", _file(STYLE)))
-    body = tag("body", *ribbon, main, _contents(sections), tag("script", _file(SCRIPT)), **_words())
+    body = tag("body", *ribbon, main, _contents(sections), tag("script", _file(SCRIPT)), **words)
     return f"<!doctype html>\n{tag('html', head, body, lang=current_language())}\n"
 
 
@@ -57,11 +59,6 @@ def _meta() -> list[Markup]:
 
 def _file(path: Path) -> Markup:
     return Markup(path.read_text(encoding="utf-8"))
-
-
-def _words() -> dict[str, str]:
-    """Return what the script writes on its buttons."""
-    return {"data_copy": _("Copy"), "data_csv": "CSV", "data_latex": "LaTeX", "data_copied": _("Copied")}
 
 
 def _switch(others: Mapping[str, str]) -> Markup:
@@ -153,11 +150,12 @@ def _figure(figure: Figure) -> Markup:
 
 def _whole(name: str, results: Results) -> Markup:
     table = results.table(name)
-    heading = _(next(one.heading for one in results.computed if one.name == name))
+    described = next(one for one in results.computed if one.name == name)
+    heading = _(described.heading)
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
     if len(table) > MOST_ROWS:
         rows = _("{heading}: the first {shown} of {count} rows of {file}")
-    texts = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": f"{name}.csv"}
+    texts = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": described.file_name()}
     frame = with_names(table.head(MOST_ROWS))
     # The heads are those of the file, so that it can be found there again.
     return tag("details", tag("summary", rows.format(**texts)), _table(frame, name, heading, list(table.columns)))

@@ -1,4 +1,4 @@
-"""ablation.csv: what each behaviour of a simulated seeker does, by leaving it out (arXiv:2605.28228, Table 4)."""
+"""Rows of sensitivity.csv: what each behaviour of a simulated seeker does (arXiv:2605.28228, Table 4)."""
 
 import pandas as pd  # noqa: TID253
 
@@ -6,7 +6,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
-from studies.analysis.rows import Cells, Row
+from studies.analysis.rows import ESTIMATE, Cells, Row
 from studies.analysis.tables.by_language import find_languages, split_by_language
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.table import Parts, Table
@@ -17,23 +17,13 @@ COLUMNS = [
     "setup",
     "arm",
     "language",
-    "item",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "changed",
-    "whole",
-    "raters",
-    "seekers",
-    "instrument",
-    "moment",
-    "method",
-    "note",
+    *("raters", "seekers", "instrument", "moment", "item"),
+    *ESTIMATE,
 ]
+FURTHER, ASIDE = ["whole"], ["changed"]  # the second is the first and the estimate
 METHODS = {
     "estimate": _("final scores with the changed seeker minus those with the whole, paired by profile"),
+    "whole": _("mean with the whole seeker, on the same profiles"),
     "language": _(
         "language of the profiles; * pools all languages, and if there are several, each also has rows of its own"
     ),
@@ -52,7 +42,8 @@ def ablation(export: Export, bootstrap: Bootstrap) -> Parts:
     keys = ["condition", *GROUP, "item", "cluster"]
     whole = scores[scores["setup"] == ""].set_index(keys)[["score", "conversations"]].add_suffix("_whole")
     changed = scores[scores["setup"] != ""].join(whole, on=keys)
-    changed = changed.assign(language=changed["cluster"].map(_languages(export)))
+    of_profiles = export.chats.groupby("cluster")["language"].first()  # in which all of a profile's conversations are
+    changed = changed.assign(language=changed["cluster"].map(of_profiles))
     languages = find_languages(changed)
     for (condition, setup), of_setup in changed.groupby(["condition", "setup"]):
         rows = []
@@ -62,11 +53,6 @@ def ablation(export: Export, bootstrap: Bootstrap) -> Parts:
                 about = {"condition": condition, "setup": setup, "language": language}
                 rows.append(_row(about | labels, rows_of_language, bootstrap))
         yield f"{condition} {setup}".lstrip(), rows
-
-
-def _languages(export: Export) -> pd.Series:
-    """Return the language of each profile, in which all its conversations are held."""
-    return export.chats.groupby("cluster")["language"].first()
 
 
 def _row(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
@@ -86,12 +72,19 @@ def _row(labels: Cells, scores: pd.DataFrame, bootstrap: Bootstrap) -> Cells:
     return row.cells()
 
 
+def in_file(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.rename(columns={"arm": "arm_a", "setup": "variant"}).assign(statistic="difference")
+
+
 TABLE = Table(
     "ablation",
     ablation,
     COLUMNS,
     METHODS,
     heading=_("Effect of each behaviour of the seeker"),
-    section="ablation",
     empty=_("No simulated seeker was changed for an ablation."),
+    further=FURTHER,
+    aside=ASIDE,
+    file="sensitivity",
+    rearrange=in_file,
 )

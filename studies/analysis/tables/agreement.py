@@ -60,7 +60,6 @@ COLUMNS = [
     "kappa_quadratic",
     "ceiling",
     "note",
-    "method",
 ]
 FURTHER = [
     *("spearman_low", "spearman_high", "spearman_p", "kendall_p"),
@@ -471,7 +470,7 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Judges and people"),
-    section="agreement",
     empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
     further=FURTHER,
+    aside=("method",),
 )

@@ -40,7 +40,6 @@ COLUMNS = [
     "high",
     "p",
     "p_adjusted",
-    "epsilon",
     "n",
     "clusters",
     "method",
@@ -197,6 +196,7 @@ def _annotator(labels: Cells, comparison: measure.Comparison, shared: Shared, bo
     row = Row(**labels, statistic="difference", n=len(advantages), clusters=int(clusters.max()) + 1)
     row.values["estimate"] = float(advantages.mean())
     add_interval(row, advantages, clusters, bootstrap, alike="comparisons_alike")
+    row.add_methods(Note("epsilon", value=f"{labels['epsilon']:g}"))
     row.compute("p", lambda: comparison.p_value(labels["epsilon"]))
     return row
 
@@ -265,4 +265,5 @@ TABLE = Table(
     heading=_("Judge in place of a person"),
     section="agreement",
     empty=_("No conversation that a judge scored has two or more raters of the same kind."),
+    aside=("epsilon",),
 )

@@ -24,7 +24,6 @@ COLUMNS = [
     "raters",
     "instrument",
     "item",
-    "moment",
     "arm_a",
     "arm_b",
     "difference",
@@ -36,7 +35,6 @@ COLUMNS = [
     "clusters",
     "seekers",
     "condition",
-    "method",
     "note",
 ]
 METHODS = {
@@ -132,4 +130,5 @@ TABLE = Table(
     section="arms",
     empty=_("No one met two arms."),
     further=FURTHER,
+    aside=("moment", "method"),
 )

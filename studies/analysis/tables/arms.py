@@ -12,14 +12,14 @@ import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, Inference, mean, number_names, sum_by_cluster
-from studies.analysis.frames import Export
+from studies.analysis.frames import FINAL, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.raters import read_group
 from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.inferences import add_inference
-from studies.analysis.tables.scores import FINAL, mean_of_items, mean_of_raters, scores_of_raters
+from studies.analysis.tables.scores import mean_of_items, mean_of_raters, scores_of_raters
 from studies.analysis.tables.table import Parts, Table
 
 COLUMNS = [
@@ -40,7 +40,6 @@ COLUMNS = [
     "moment",
     "clusters",
     "note",
-    "method",
 ]
 METHODS = {
     "mean": _(
@@ -112,7 +111,7 @@ def _parts_of(scores: pd.DataFrame) -> tuple[list[str], list[tuple[str, str]], l
 
     Ratings that are not final are not split.
     """
-    if str(scores["moment"].iloc[0]) not in FINAL:
+    if str(scores["moment"].iloc[0]) != FINAL:
         return [], [], []
     judges = sorted(set(scores["judge"]) - {""})
     kinds = sorted(set(zip(scores["seekers"], scores["condition"], strict=True)) - {("", "")})
@@ -148,7 +147,7 @@ def _means(scores: pd.DataFrame, items: int) -> pd.DataFrame:
     if scores.empty:
         return scores
     means = mean_of_raters(scores)
-    if items > 1 and str(scores["moment"].iloc[0]) in FINAL:
+    if items > 1 and str(scores["moment"].iloc[0]) == FINAL:
         means = means.astype({"item": str})
         means = pd.concat([means, mean_of_items(means, items)])
     return means.join(scores.drop_duplicates("conversation").set_index("conversation")[OF_CONVERSATION], "conversation")
@@ -202,6 +201,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Means of the arms"),
-    section="arms",
     empty=_("No rating belongs to an arm."),
+    aside=("method",),
 )

@@ -22,7 +22,7 @@ from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import add_resampled
 from studies.analysis.tables.table import Parts, Table
 
-COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
+COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
     "bang": _(
         "of an arm: share of right minus share of wrong guesses over all answers (Bang et al. 2004); 1 all right, 0 as "
@@ -37,7 +37,7 @@ METHODS = {
     "certainty": _("mean of how sure people were of the arm that they named, 1 to 5"),
     "james": _(
         "over all arms (James et al. 1996): 0 all right, 1 no one can tell; by chance half of 1 + the share that "
-        "cannot tell (column by_chance); participants (else conversations) resampled"
+        "cannot tell (james_by_chance); participants (else conversations) resampled"
     ),
     "accuracy": _(
         "share of right guesses among those that name an arm; Wilson's interval, n being how many independent answers "
@@ -108,14 +108,11 @@ def guesses_of(export: Export) -> Guesses | None:
     if not path.is_file():
         return None
     answers = read_table(path, (), OF_ANSWERS).astype(str)
-    answers = answers[(answers["instrument"] == INSTRUMENT) & answers["conversation"].isin(_with_arm(export))]
+    with_arm = export.chats.index[export.chats["arm"] != ""]
+    answers = answers[(answers["instrument"] == INSTRUMENT) & answers["conversation"].isin(with_arm)]
     answers = answers.drop_duplicates(["conversation", "item"], keep="last").set_index("conversation")
     texts = answers.loc[(answers["item"] == GUESS) & (answers["text"] != ""), "text"]
     return _guesses(texts, answers.loc[answers["item"] == SURE, "value"], export)
-
-
-def _with_arm(export: Export) -> pd.Index:
-    return export.chats.index[export.chats["arm"] != ""]
 
 
 def _guesses(texts: pd.Series, sure: pd.Series, export: Export) -> Guesses | None:
@@ -261,6 +258,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Could people tell the arms?"),
-    section="blinding",
     empty=_("No one was asked which arm they had met."),
+    further=("by_chance",),
 )

@@ -33,9 +33,7 @@ COLUMNS = [
     "n",
     "pairs",
     "instrument",
-    "moment",
     "seekers",
-    "method",
     "note",
     "raters",
 ]
@@ -152,7 +150,7 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Average against worst case"),
-    section="conditions",
     empty=_("No arm met both average and worst-case seekers."),
     further=FURTHER,
+    aside=("moment", "method"),
 )

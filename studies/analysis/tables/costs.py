@@ -117,6 +117,5 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Cost of a conversation, length and speed of replies"),
-    section="costs",
     empty=_("There is no calls.csv, and no reply belongs to a conversation with a known arm."),
 )

@@ -1,4 +1,4 @@
-"""Rows of quality.csv: how many of the scores asked for are missing, why, and what that could do to the means.
+"""Rows of sensitivity.csv: how many of the scores asked for are missing, why, and what that could do to the means.
 
 A missing score is never a number. But what is missing may not be like the rest, so each mean stands beside the two that
 it would be if everything that is missing were the scale's lowest, or highest.
@@ -10,19 +10,18 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap
-from studies.analysis.frames import VARIANT, Export
+from studies.analysis.frames import FINAL, VARIANT, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.notes import Note
 from studies.analysis.reading import read_table
-from studies.analysis.rows import Cells, Labels, Row
+from studies.analysis.rows import ESTIMATE, Cells, Labels, Row
 from studies.analysis.scales import Items, Scale, scales_of
-from studies.analysis.tables import quality
 from studies.analysis.tables.arms import add_mean
 from studies.analysis.tables.judged import JUDGE, SCALE, key_columns
 from studies.analysis.tables.table import Parts, Table
 
-COLUMNS = [*quality.COLUMNS, "judge", "strategy", "arm", "item", "moment"]
+COLUMNS = [*JUDGE, "raters", *SCALE, "arm", "statistic", *ESTIMATE]
 METHODS = {
     "missing_share": _("of the scores that a judge was asked for, replicates each counting, the share that is missing"),
     "reason: …": _("the share of all requested scores that is missing for this reason"),
@@ -45,10 +44,8 @@ METHODS = {
         "the share without a score. Forms that were never sent in count in no_final_rating only"
     ),
     "skipped: …": _("the share of all scores requested from these raters that is missing for this reason"),
-} | quality.METHODS
+}
 ALL = "*"
-NO_COVERAGE = dict.fromkeys(("judge", "strategy", "arm", "item", "moment"), "")
-NO_QUALITY = dict.fromkeys(("person", "conversation", "flagged"), "")
 MEANS = ("mean", "mean_lowest", "mean_highest")
 THING = ["conversation", "turn"]
 ASKING = ["judge", "conversation", "turn", "replicate", "prompt_version"]
@@ -57,24 +54,6 @@ OF_CALLS = ("judge", "purpose", "conversation", "turn", "replicate", "prompt_ver
 RATERS = {"person": "seeker", "counsellor": "expert"}  # kind of the seeker → as which they rate
 RATED = ["rater_kind", *SCALE]
 NO_REASON = "no reason given"
-
-
-def quality_and_coverage(export: Export, bootstrap: Bootstrap) -> Parts:
-    """Yield (what, its rows): the indices of people and conversations, then what is missing."""
-    for what, rows in quality.quality(export, bootstrap):
-        yield what, [NO_COVERAGE | row for row in rows]
-    for what, rows in coverage(export, bootstrap):
-        yield what, [NO_QUALITY | row for row in rows]
-
-
-def of_coverage(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of quality.csv that say what is missing."""
-    return table[table["arm"].fillna("") != ""] if len(table) else table
-
-
-def of_quality(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of quality.csv that are of a person or conversation."""
-    return table[table["arm"].fillna("") == ""] if len(table) else table
 
 
 def coverage(export: Export, bootstrap: Bootstrap) -> Parts:
@@ -216,7 +195,7 @@ def _of_people(export: Export) -> Iterator[Cells]:
 
 def _conversations_with_final_rating(ratings: pd.DataFrame) -> set[str]:
     """Return the conversations that their own seekers gave a final score."""
-    final = ratings["moment"].isin(["final", ""]) & ratings["rater_kind"].isin(RATERS.values())
+    final = (ratings["moment"] == FINAL) & ratings["rater_kind"].isin(RATERS.values())
     own = ratings["rater"].astype(str) == ratings["participant"].astype(str)
     return set(ratings.loc[final & own, "conversation"].astype(str))
 
@@ -247,12 +226,17 @@ def _questions_to_people(export: Export) -> pd.DataFrame:
     return _with_arms(texts, export.conversations)
 
 
+def in_file(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.rename(columns={"arm": "arm_a"}).assign(variant="all")
+
+
 TABLE = Table(
-    "quality",
-    quality_and_coverage,
+    "coverage",
+    coverage,
     COLUMNS,
     METHODS,
-    heading=_("Data quality and missing data"),
-    section="quality",
-    empty=_("There are no ratings of people with instruments of several items, and no conversations of theirs."),
+    heading=_("Missing data"),
+    empty=_("No scores were asked for."),
+    file="sensitivity",
+    rearrange=in_file,
 )

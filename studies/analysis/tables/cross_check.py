@@ -26,7 +26,6 @@ COLUMNS = [
     "statistic",
     "of",
     "item",
-    "n",
     "ours",
     "library",
     "value",
@@ -50,7 +49,7 @@ METHODS = {
     ),
     "statistic": _(
         "at most 60 correlations, 20 items of several raters, 20 instruments and 10 items of several arms, drawn at "
-        "random, and one mixed model each of rater_effects.csv and order.csv, so that the check "
+        "random, and one mixed model each of the raters and of the order, so that the check "
         "takes a second or two; with more than 200,000 ratings a sample of clusters"
     ),
 }
@@ -325,14 +324,10 @@ def _repeated_measures(export: Export) -> Iterator[Check]:
             key={**item.labels, "judge": judges_of(item.labels["raters"])},
             column="f_repeated",
             n=len(scores),
-            compute=partial(_f_repeated, scores),
+            compute=lambda scores=scores: discrimination.mean_squares(scores).f_repeated(),  # type: ignore[misc]
             library=partial(libraries.repeated_measures_f, scores),
             package=PINGOUIN,
         )
-
-
-def _f_repeated(scores: Array) -> float:
-    return discrimination.mean_squares(scores).f_repeated()
 
 
 def _mixed_models(export: Export) -> Iterator[Check]:
@@ -498,4 +493,5 @@ TABLE = Table(
     section="methods",
     empty=_("No table has a number that another package also computes."),
     reads_tables=True,
+    aside=("n",),
 )

@@ -53,13 +53,13 @@ METHODS = {
     "erho2_items": _("E rho² of a mean over k such items by one rater; items are taken as drawn from others like them"),
     "phi_items": _("Phi of a mean over k such items by one rater"),
     "erho2_users": _(
-        "unit arm: how dependably the means over k users (people or profiles, one conversation with each arm) tell "
+        "of arms: how dependably the means over k users (people or profiles, one conversation with each arm) tell "
         "arms apart that the same users met; from the users that met every arm, as ICC(C,1) of arms × users with its "
         "F interval; arms are taken as drawn from others like them"
     ),
     "phi_users": _("the same where each arm has users of its own, so that a user's strictness is an error; ICC(A,1)"),
     "erho2_users_raters": _(
-        "unit arm: how dependably the means over k users, all of whose conversations the same k_raters raters or "
+        "of arms: how dependably the means over k users, all of whose conversations the same k_raters raters or "
         "judges scored, tell arms apart; from arms × users × raters, item * also × items; of the users or raters "
         "without gaps where they have half of the scores or more; arms, users, raters and items are taken as drawn "
         "from others like them; delta-method interval on the logit"
@@ -170,7 +170,8 @@ def _of_conversations(labels: Labels, scores: pd.DataFrame, names: tuple[str, ..
     values = scores["score"].to_numpy(float)
     table = _table(values, facets)
     try:
-        components = _components(table, values, facets)
+        has_gaps = np.isnan(table).any()
+        components = components_of_incomplete(values, facets) if has_gaps else components_of_complete(table)
     except Undefined as reason:
         yield _row_without_estimate(about, reason.note)
         return
@@ -207,10 +208,6 @@ def _table(values: Array, facets: Facets) -> Array:
     table = np.full([int(levels.max()) + 1 for levels in facets.values()], np.nan)
     table[tuple(facets.values())] = values
     return table
-
-
-def _components(table: Array, values: Array, facets: Facets) -> Components:
-    return components_of_incomplete(values, facets) if np.isnan(table).any() else components_of_complete(table)
 
 
 def _forms(table: Array) -> dict[str, Icc]:
@@ -250,7 +247,9 @@ def _coefficient(
 
 
 def _row(about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note) -> Cells:
-    row = Row(**about, term=statistic, level="", k=k, estimate=estimate.estimate, method=method)
+    row = Row(
+        **about, term=statistic, level="" if k is pd.NA else str(k), k=k, estimate=estimate.estimate, method=method
+    )
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
     else:
@@ -272,6 +271,6 @@ def _why_none(estimate: float, method: Notes) -> Note:
 def _row_without_estimate(
     about: Mapping[str, Any], reason: Note, statistic: str = "variance_conversation", k: Any = pd.NA
 ) -> Cells:
-    row = Row(**about, term=statistic, level="", k=k, method=Notes())
+    row = Row(**about, term=statistic, level="" if k is pd.NA else str(k), k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.cells()

@@ -43,7 +43,6 @@ COLUMNS = [
     "correction",
     "note",
     "instrument",
-    "moment",
     "seekers",
     "condition",
     "judge",
@@ -199,4 +198,5 @@ TABLE = Table(
     section="arms",
     empty=_("No one met two arms."),
     further=FURTHER,
+    aside=("moment",),
 )

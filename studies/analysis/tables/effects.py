@@ -46,7 +46,7 @@ def add_wilcoxon(row: Row, differences: Array) -> None:
     with row.leave_out_if_undefined("wilcoxon_p"):
         test = paired.wilcoxon(differences)
         row.values["wilcoxon_p"] = test.p
-        row.add_methods(test.method)
+        row.add_methods(test.method.on("wilcoxon_p"))
         if test.smallest > PRINTED:
             row.add_notes(Note("smallest_p", smallest=f"{test.smallest:.4g}").on("wilcoxon_p"))
 

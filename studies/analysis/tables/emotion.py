@@ -106,6 +106,5 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Before and after"),
-    section="emotion",
     empty=_("No conversation has a feeling from both before and after."),
 )

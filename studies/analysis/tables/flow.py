@@ -150,16 +150,12 @@ def _stages(people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterat
     yield "declined", declined
     yield "consented", people["signed"]
     yield "screened_in", arrived & ~out & ~waiting & ~declined & (status != "applied")
-    yield "started_chatting", _are_in(people, chats[chats["begun"]])
+    yield "started_chatting", people["participant"].isin(chats.loc[chats["begun"], "participant"])
     yield from _finishing_stages(people, chats)
     yield from ((name, status == name) for name in BEYOND_CONSENT)
     yield "withdrawn", (status == "withdrawn") & ~declined
     yield "excluded", people["excluded"] == "true"
     yield "analysed", people["participant"].isin(export.conversations["participant"])
-
-
-def _are_in(people: pd.DataFrame, chats: pd.DataFrame) -> pd.Series:
-    return people["participant"].isin(chats["participant"])
 
 
 def _finishing_stages(people: pd.DataFrame, chats: pd.DataFrame) -> Iterator[Stage]:
@@ -243,6 +239,5 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("From invitation to analysis"),
-    section="flow",
     empty=_("There is no participants.csv and no conversations.csv."),
 )

@@ -7,11 +7,10 @@ import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, number_names, sum_by_cluster
-from studies.analysis.frames import Export
+from studies.analysis.frames import FINAL, Export
 from studies.analysis.notes import Note
 from studies.analysis.rows import Cells, Labels, Row, Undefined
 from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns
-from studies.analysis.tables.scores import FINAL
 
 LENGTH, SLOPE = "length", "slope_per_sd"
 
@@ -19,7 +18,7 @@ LENGTH, SLOPE = "length", "slope_per_sd"
 def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     """Yield the rows on how scores rise with length; conversations without an arm are left out."""
     arms = export.chats["arm"]
-    final = plain[plain["moment"].isin(FINAL) & plain["conversation"].isin(arms.index[arms != ""])]
+    final = plain[(plain["moment"] == FINAL) & plain["conversation"].isin(arms.index[arms != ""])]
     for key, rows in final.groupby(OF):
         labels = key_columns(OF, key) | {"variant": LENGTH, "statistic": SLOPE}
         if export.replies is not None:

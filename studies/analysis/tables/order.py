@@ -1,4 +1,4 @@
-"""order.csv: does it matter which of a person's conversations it was, and what came before?
+"""Rows of rater_effects.csv: does it matter which of a person's conversations it was, and what came before?
 
 Own final ratings of seekers and of counsellors in their own conversations. Model of each item: score ~ arm + position +
 previous arm + (1 | user), positions from conversations.csv; the first conversation has no arm before it. Where
@@ -43,8 +43,6 @@ COLUMNS = [
     "estimate",
     "low",
     "high",
-    "p",
-    "p_holm",
     "n",
     "clusters",
     "method",
@@ -300,12 +298,20 @@ def _family(row: Cells) -> tuple[Any, ...]:
     return row["moment"], row["statistic"], row["item"] == ALL_ITEMS
 
 
+def in_file(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with `level`: the arm, or of a mean over the arms the position."""
+    positions = rows["position"].map("{:g}".format).where(rows["statistic"] == "position_mean", "")
+    return rows.rename(columns={"statistic": "term"}).assign(level=rows["arm"].where(rows["arm"] != "", positions))
+
+
 TABLE = Table(
     "order",
     order,
     COLUMNS,
     METHODS,
     heading=_("Order effects"),
-    section="order",
     empty=_("No one met several arms one after another, or no one knows in which order."),
+    further=("p", "p_holm"),
+    file="rater_effects",
+    rearrange=in_file,
 )

@@ -27,11 +27,10 @@ COLUMNS = [
     "raters",
     "n",
     "clusters",
-    *("win", "win_low", "win_high", "tie", "loss"),
+    *("win", "win_low", "win_high", "tie"),
     "p",
     "p_holm",
     "instrument",
-    "method",
     "note",
     ROLE,
 ]
@@ -196,7 +195,7 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Side-by-side preferences"),
-    section="pairwise",
     empty=_("No pair of different arms or seekers was compared."),
     further=FURTHER,
+    aside=("loss", "method"),
 )

@@ -1,4 +1,4 @@
-"""All judges of one strategy and role as a panel, by the mean of those who gave a score: rows of probes.csv."""
+"""All judges of one strategy and role as a panel, by the mean of those who gave a score: rows of sensitivity.csv."""
 
 from collections.abc import Iterator
 

@@ -23,7 +23,7 @@ from studies.analysis.tables.person_answers import (
 )
 from studies.analysis.tables.table import Parts, Table
 
-COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note", "language"]
+COLUMNS = ["track", "instrument", "item", "level", "n", "count", "mean", "sd", "note", "language"]
 METHODS = {
     "n": _(
         "people of the track who are in the results (they rated, or a conversation of theirs was) and who answered; "
@@ -123,6 +123,6 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("People of each track, and simulated seekers"),
-    section="people",
     empty=_("There is neither participants.csv nor profiles.csv that describes raters or seekers."),
+    aside=("share",),
 )

@@ -1,7 +1,5 @@
 """primary.csv: the contrasts that the study declared before its data were seen."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from studies.analysis.bootstrap import Array, Bootstrap
@@ -22,7 +20,6 @@ COLUMNS = [
     "judge",
     "instrument",
     "item",
-    "moment",
     "a",
     "b",
     "estimate",
@@ -33,13 +30,11 @@ COLUMNS = [
     "n",
     "clusters",
     "note",
-    "method",
-    "seekers",
-    "condition",
     "declared_at",
-    "analysis",
 ]
-PRIMARY, SENSITIVITY = "primary", "sensitivity"
+FURTHER = SHIFT = ("hodges_lehmann", "hodges_lehmann_low", "hodges_lehmann_high")
+AMONG = ("moment", "seekers", "condition")  # said in `contrast`
+ASIDE = ("method", "wilcoxon_p", *AMONG)
 METHODS = {
     "estimate": _(
         "a minus b: of strategies the difference of strategy_tests.csv, of arms that of arm_pairs.csv, with the "
@@ -47,10 +42,7 @@ METHODS = {
     ),
     "p": _("that table's p, of the test that belongs to the interval"),
     "p_holm": _("Holm over the declared contrasts alone; one without p counts as p = 1"),
-    "analysis": _(
-        "primary, or of two arms a second row, sensitivity: the Hodges–Lehmann shift with the interval and p of "
-        "Wilcoxon's signed-rank test, not adjusted"
-    ),
+    "hodges_lehmann": _("of two arms: the Hodges–Lehmann shift with the interval of Wilcoxon's signed-rank test"),
 }
 
 
@@ -62,31 +54,30 @@ def primary(export: Export, bootstrap: Bootstrap) -> Parts:
     rows: list[Cells] = []
     for declared in export.primary:
         if declared.withdrawn_in is None:
-            rows += _rows(declared, export, bootstrap)
+            rows.append(_row(declared, export, bootstrap))
             yield rows[-1]["contrast"], []
     # All that is declared is one family: data must not decide how many tests there are.
-    adjust([row for row in rows if row["analysis"] == PRIMARY], lambda row: 0, undecided=lambda row: True)
-    yield "all rows", rows
+    yield "all rows", adjust(rows, lambda row: 0, undecided=lambda row: True)
 
 
-def _rows(declared: Declared, export: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
-    """Yield the row of a contrast, and of two arms the row of its sensitivity analysis."""
+def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Cells:
     labels, of_arms = declared.as_columns(), bool(declared.contrast.arms)
     row = Row(contrast=_in_words(labels), **labels, declared_at=declared.declared_at, n=0, clusters=0)
     item = _compared_arms(labels, export) if of_arms else None
     arms = labels["a"], labels["b"]
     pair = arm_pairs.row_of(item, arms) if item else {}
     results = _estimate_of(pair) if pair else {} if of_arms else _of_strategies(labels, export, bootstrap)
-    row.values |= results | {"analysis": PRIMARY}
+    row.values |= results
     if not results:
         row.leave_out("estimate", "low", "high", "p", because=_lacking(labels, of_arms, export))
     else:
         row.add_notes(*results["note"])
     if not declared.before_first_answer:
         row.add_notes(Note("declared_late"))
-    yield row.cells()
     if item:
-        yield row.values | _sensitivity_of(pair, arm_pairs.differences(arm_pairs.scores_of_pair(item, arms)))
+        row.values["wilcoxon_p"] = pair["wilcoxon_p"]
+        _add_shift(row, arm_pairs.differences(arm_pairs.scores_of_pair(item, arms)))
+    return row.cells()
 
 
 def _lacking(labels: Cells, of_arms: bool, export: Export) -> Note:
@@ -103,9 +94,10 @@ def _lacking(labels: Cells, of_arms: bool, export: Export) -> Note:
 def _in_words(labels: Labels) -> str:
     """Describe the contrast for readers of the file alone."""
     judge, raters, item, a, b = (labels[name] for name in ("judge", "raters", "item", "a", "b"))
+    among = ", ".join(filter(None, (labels[name] for name in AMONG)))
     if judge:
-        return f"{judge}, {a} minus {b}: agreement with {raters} on {item}"
-    return f"{a} minus {b}: {item} as rated by {raters}"
+        return f"{judge}, {a} minus {b}: agreement with {raters} on {item} ({among})"
+    return f"{a} minus {b}: {item} as rated by {raters} ({among})"
 
 
 def _of_strategies(labels: Labels, export: Export, bootstrap: Bootstrap) -> Cells:
@@ -131,13 +123,12 @@ def _estimate_of(row: Cells) -> Cells:
     return same | {"estimate": row["difference"], "method": row.get("method", Notes())}
 
 
-def _sensitivity_of(pair: Cells, differences: Array) -> Cells:
-    """Return the estimate that belongs to Wilcoxon's test, which does not ask for the mean."""
+def _add_shift(row: Row, differences: Array) -> None:
+    """Add the estimate that belongs to Wilcoxon's test, which does not ask for the mean."""
     rounded = np.round(differences, ROUNDED)
-    row = Row(estimate=pseudomedian(rounded) if len(rounded) else np.nan, p=pair["wilcoxon_p"])
-    row.compute_all(("low", "high"), lambda: hodges_lehmann(rounded)[1:])
-    row.add_notes(*pair["note"])
-    return row.cells() | {"method": Notes(Note("wilcoxon_and_shift")), "analysis": SENSITIVITY}
+    row.values["hodges_lehmann"] = pseudomedian(rounded) if len(rounded) else np.nan
+    row.compute_all(SHIFT[1:], lambda: hodges_lehmann(rounded)[1:])
+    row.add_methods(Note("wilcoxon_and_shift").on("hodges_lehmann"))
 
 
 TABLE = Table(
@@ -146,6 +137,7 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Primary contrasts"),
-    section="primary",
     empty=_("No primary contrast was declared, so all tests are exploratory."),
+    further=FURTHER,
+    aside=ASIDE,
 )

@@ -1,4 +1,4 @@
-"""probes.csv: what should not influence a judge's scores: wording, chance, length, order, its own kin."""
+"""Rows of sensitivity.csv: what should not influence a judge's scores: wording, chance, length, order, its own kin."""
 
 from collections.abc import Iterator
 
@@ -153,7 +153,8 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("What influences judges' scores"),
-    section="probes",
     empty=_("No judge rated anything."),
     further=FURTHER,
+    file="sensitivity",
+    rearrange=lambda rows: rows.rename(columns={"human": "raters"}),
 )

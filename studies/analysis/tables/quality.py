@@ -19,7 +19,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Cells, Row, Undefined
 from studies.analysis.scales import CODEBOOK, instructions_in
-from studies.analysis.tables.table import Parts
+from studies.analysis.tables.table import Parts, Table
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instructed_items, instrument_ids, load
 
@@ -437,3 +437,13 @@ def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool 
 
 def flagged_rows(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["flagged"] == "true"]
+
+
+TABLE = Table(
+    "quality",
+    quality,
+    COLUMNS,
+    METHODS,
+    heading=_("Data quality"),
+    empty=_("There are no ratings of people with instruments of several items, and no conversations of theirs."),
+)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.frames import Export
+from studies.analysis.frames import FINAL, Export
 from studies.analysis.rows import Labels
-from studies.analysis.tables.scores import FINAL
 
 OF = ["raters", "seekers", "condition", "instrument", "moment"]
 CELL = ["arm", "user", "rater", "item"]
@@ -29,7 +28,7 @@ def rated_arms(single: pd.DataFrame, export: Export) -> Iterator[tuple[Labels, p
 
     `single`: as `reliability.single_ratings` returns them. A user is a person or a profile.
     """
-    final = single[single["moment"].isin(FINAL)]
+    final = single[single["moment"] == FINAL]
     about = export.conversations.loc[final["conversation"].astype(str)]
     named = {"arm": "arm", "user": "cluster", "seekers": "seeker_kind", "condition": "condition"}
     scores = final.rename(columns={"group": "raters"}).assign(

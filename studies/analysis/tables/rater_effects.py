@@ -30,16 +30,15 @@ COLUMNS = [
     "term",
     "level",
     *ESTIMATE,
-    "unit",
     "seekers",
     "condition",
     "facets",
-    "k",
     "k_raters",
 ]
+ASIDE = ["unit", "k"]  # the first facet; the level
 METHODS = {
     "estimate": _(
-        "of rows without unit: mixed models with crossed random intercepts, REML; arms' means with Student's t and "
+        "of rows without facets: mixed models with crossed random intercepts, REML; arms' means with Student's t and "
         "Satterthwaite's degrees of freedom, variances with chi-square intervals, raters' effects as best linear "
         "unbiased predictions with normal intervals that take the variances as known"
     ),
@@ -205,4 +204,5 @@ TABLE = Table(
     heading=_("Strictness of the raters, and how many a score needs"),
     section="reliability",
     empty=_("No conversation has several raters, and no one met two arms."),
+    aside=ASIDE,
 )

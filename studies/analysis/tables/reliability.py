@@ -55,7 +55,6 @@ COLUMNS = [
     "omega",
     "note",
     "clusters",
-    "method",
 ]
 FURTHER = [
     *_with_bounds([AC2, *ALPHAS[2:]]),
@@ -497,7 +496,7 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Agreement between raters"),
-    section="reliability",
     empty=_("No conversation has several raters of the same kind, and no instrument has several items."),
     further=FURTHER,
+    aside=("method",),
 )

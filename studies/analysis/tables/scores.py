@@ -5,7 +5,6 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.pooling import ALL_ITEMS
 
 SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
-FINAL = ("final", "")  # an import need not say the moment
 
 
 def scores_of_raters(ratings: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from studies.analysis.bootstrap import (
     Bootstrap,
     number_names,
 )
-from studies.analysis.frames import Export
+from studies.analysis.frames import FINAL, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
@@ -30,15 +30,14 @@ from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
-from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.table import Parts, Table
 
 OF = ["judge", "strategy", "raters", *SCALE]  # of both sides of a correlation
-NAMED = [*OF, "arm_a", "arm_b", "seekers", "condition"]
+NAMED = [*OF, "arm_a", "arm_b", "seekers", "condition", "language"]
 ALL, WITH, WITHOUT, UNTROUBLED = "all", "with_left_out", "without_flagged", "without_incidents"
 COLUMNS = [
     *("judge", "strategy", *SCALE, "n", "note", "statistic", "raters", "arm_a", "arm_b", "seekers", "condition"),
-    *("sample", "estimate", "low", "high", "clusters", "method"),
+    *("variant", "estimate", "low", "high", "clusters", "method", "language"),
 ]
 METHODS = {
     "pearson": _("Pearson's r of a judge and a kind of people, with its interval, as in agreement.csv"),
@@ -48,15 +47,16 @@ METHODS = {
     "msr_corrected": _("msr less what the error adds to it, with its interval, as in discrimination.csv"),
     "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations, with its interval as in reliability.csv"),
     "all other statistics": _(
-        "the statistics and bounds of agreement.csv, reliability.csv, arm_pairs.csv, discrimination.csv, "
-        "conditions.csv and pairwise.csv that have no column there, of all data; their methods are said with those "
-        "tables. Where there is no row, the note of the table has the reason"
+        "of variant all: the statistics and bounds of agreement.csv, reliability.csv, arm_pairs.csv, "
+        "discrimination.csv, conditions.csv, pairwise.csv and primary.csv that have no column there, of all data; "
+        "their methods are said with those tables. Where there is no row, the note of the table has the reason"
     ),
-    "sample": _(
+    "variant": _(
         "all: as in every other table. with_left_out: also with what two coders left out. without_flagged: without "
         "what a rule of quality.csv flags. without_incidents: without conversations that were held or ended for "
         "safety, that a technical failure ended, in which a person's message got no reply, or in which an attempt at a "
-        "reply failed. A sample that changes nothing has no rows"
+        "reply failed. A sample that changes nothing has no rows. All others: how judges were "
+        "asked, or how a simulated seeker was changed"
     ),
 }
 
@@ -70,7 +70,7 @@ def sensitivity(export: Export, bootstrap: Bootstrap) -> Parts:
     for name, sample in ({ALL: export} | changed).items():
         rows = [unnamed | row for row in _of_sample(sample, bootstrap)]
         usual = usual or rows
-        yield name, [row | {"sample": name} for row in (*rows, *_list_lost(usual, rows))]
+        yield name, [row | {"variant": name} for row in (*rows, *_list_lost(usual, rows))]
 
 
 def _list_lost(usual: list[Cells], rows: list[Cells]) -> Iterator[Cells]:
@@ -121,10 +121,10 @@ def _pairs(ratings: pd.DataFrame) -> dict[tuple[str, ...], Paired]:
 def _of_sample(sample: Export, bootstrap: Bootstrap) -> Iterator[Cells]:
     for key, paired in sorted(_pairs(sample.ratings).items(), key=lambda pair: pair[0]):
         labels = dict(zip(OF, key, strict=True))
-        if labels["moment"] in FINAL:
+        if labels["moment"] == FINAL:
             yield _correlation(labels, paired, sample.conversations, bootstrap)
     judged = sample.ratings["rater_kind"] == "judge"
-    final = sample.ratings["moment"].isin(FINAL)
+    final = sample.ratings["moment"] == FINAL
     final_export = replace(sample, ratings=sample.ratings[final & (judged.all() | ~judged)])
     yield from _means(final_export, bootstrap)
     compared = list(comparisons(final_export))
@@ -210,6 +210,5 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("With and without"),
-    section="sensitivity",
     empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
 )

@@ -51,9 +51,7 @@ COLUMNS = [
     "moment",
     "n",
     "clusters",
-    "williams_p",
     "note",
-    "method",
 ]
 FARTHEST = 2.0  # that two correlations can be apart; Student's t does not know it
 FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
@@ -230,4 +228,5 @@ TABLE = Table(
     heading=_("Strategies compared"),
     section="agreement",
     empty=_("No judge rated with two strategies what a person also rated."),
+    aside=("williams_p", "method"),
 )

@@ -29,13 +29,11 @@ COLUMNS = [
     "condition",
     "seekers",
     "statistic",
-    "end",
     "turn",
     "estimate",
     "low",
     "high",
     "n",
-    "at_risk",
     "clusters",
     "method",
     "note",
@@ -71,6 +69,7 @@ METHODS = {
 OF = ["arm", "condition", "seekers"]
 OPEN, ONGOING, INCIDENCE = "open", "ongoing", "incidence"
 MEDIAN, MEAN, ACTUAL_MEAN = "median_turns", "restricted_mean_turns", "mean_turns"
+SHARES = (OPEN, ONGOING, INCIDENCE)
 ALL = "*"
 TAILS = (0.025, 0.975)
 NOTHING_ENDED = Note("nothing_ended")
@@ -227,13 +226,22 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
     _note_few_clusters(row)
 
 
+def in_file(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with how a conversation ended in `statistic`, and of shares those at risk as `n`."""
+    ends = rows["end"].map(lambda end: f": {end}" if end else "")
+    return rows.assign(
+        statistic=rows["statistic"] + ends, n=rows["at_risk"].where(rows["statistic"].isin(SHARES), rows["n"])
+    )
+
+
 TABLE = Table(
     "survival",
     survival,
     COLUMNS,
     METHODS,
     heading=_("How long conversations stay open"),
-    section="survival",
     empty=_("There is no conversations.csv with turns and ends."),
     further=FURTHER,
+    rearrange=in_file,
+    aside=("end", "at_risk"),
 )

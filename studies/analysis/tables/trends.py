@@ -47,7 +47,9 @@ def trends(export: Export, bootstrap: Bootstrap) -> Parts:
     `source` is that of states.csv, or the kind of raters, or empty: what the file of an import says. Means are over the
     conversations that were scored at that turn: those that had ended before are in none.
     """
-    scores = pd.concat([_emotions(export), _imports(export), _checkpoints(export)])
+    scores = pd.concat(
+        [emotions(export).assign(instrument="", moment="", item=EMOTION), _imports(export), _checkpoints(export)]
+    )
     scores = scores[scores["arm"] != ""]
     languages = find_languages(scores)
     for arm, of_arm in scores.groupby("arm"):
@@ -78,10 +80,6 @@ def emotions(export: Export) -> pd.DataFrame:
     states = read_states(path).rename(columns={EMOTION: "score"})
     means = states.groupby(["conversation", "source", "turn"])["score"].mean().reset_index()
     return _with_conversation(means, export.whole())
-
-
-def _emotions(export: Export) -> pd.DataFrame:
-    return emotions(export).assign(instrument="", moment="", item=EMOTION)
 
 
 def _imports(export: Export) -> pd.DataFrame:
@@ -146,6 +144,5 @@ TABLE = Table(
     COLUMNS,
     METHODS,
     heading=_("Over the turns"),
-    section="trends",
     empty=_("No score belongs to a turn."),
 )

@@ -2,8 +2,8 @@
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.frames import Export
-from studies.analysis.tables.scores import FINAL, conversation_scores, mean_of_items
+from studies.analysis.frames import FINAL, Export
+from studies.analysis.tables.scores import conversation_scores, mean_of_items
 
 GROUP = ["arm", "seekers", "raters", "instrument", "moment"]
 _OF_CONVERSATION = ["arm", "condition", "setup", "seeker_kind", "cluster"]
@@ -15,7 +15,7 @@ def scores_by_cluster(export: Export, ratings: pd.DataFrame) -> pd.DataFrame:
     `score` is the mean over their conversations, and `conversations` their number. Item `*` is the mean over an
     instrument's items, for conversations in which all of them were scored. Conversations without an arm are left out.
     """
-    final = ratings[ratings["moment"].isin(FINAL)]
+    final = ratings[ratings["moment"] == FINAL]
     scores = conversation_scores(final).astype({"conversation": str}).rename(columns={"group": "raters"})
     keys = ["raters", "instrument", "moment", "item", "conversation"]
     scores = scores.groupby(keys, observed=True)["score"].mean().reset_index().astype(dict.fromkeys(keys, str))

@@ -52,7 +52,7 @@ def reliability(**fields):
 
 
 def covered(statistic, estimate, **fields):
-    usual = {"judge": "demo", "strategy": "standard", "arm": "*", "instrument": "emoharbor_10", "item": "safety"}
+    usual = {"judge": "demo", "strategy": "standard", "arm_a": "*", "instrument": "emoharbor_10", "item": "safety"}
     return {**usual, "moment": "final", "n": 40, "statistic": statistic, "estimate": estimate, **fields}
 
 
@@ -72,11 +72,13 @@ def results_json(**changes):
             "arms": [estimates(arm) for arm in ARMS],
             "reliability": [reliability(), reliability(moment="checkpoint")],
             "quality": [
-                {"statistic": "pasted", "flagged": "true", "arm": ""},
-                {"statistic": "pasted", "flagged": "false", "arm": ""},
-                {"statistic": "irv", "flagged": "", "arm": ""},
+                {"statistic": "pasted", "flagged": "true"},
+                {"statistic": "pasted", "flagged": "false"},
+                {"statistic": "irv", "flagged": ""},
+            ],
+            "sensitivity": [
                 covered("missing_share", 0.25),
-                covered("missing_share", 0.5, arm="amber"),
+                covered("missing_share", 0.5, arm_a="amber"),
                 covered("no_final_rating", 0.2, judge="", item="", n=30),
             ],
         },

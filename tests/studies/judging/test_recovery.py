@@ -62,7 +62,7 @@ def results(django_db_setup, django_db_blocker, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture
 def probes(results: Path) -> pd.DataFrame:
-    return pd.read_csv(results / "probes.csv", keep_default_na=False, na_values=[""])
+    return pd.read_csv(results / "sensitivity.csv", keep_default_na=False, na_values=[""]).query("variant != 'all'")
 
 
 def test_planted_bias_of_each_probe_is_found(probes: pd.DataFrame) -> None:

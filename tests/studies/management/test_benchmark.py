@@ -87,9 +87,9 @@ def test_ablations_are_held_and_judged_in_the_same_run(tmp_path: Path) -> None:
     assert [part["setup"] for part in summary["parts"] if "setup" in part] == ["", *setups]
     judged = ArmRun.objects.filter(responses__rater__kind="judge").distinct()
     assert judged.count() == 10
-    with (tmp_path / "run" / "report" / "ablation.csv").open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "run" / "report" / "sensitivity.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert {(row["condition"], row["setup"]) for row in rows} >= {
+    assert {(row["condition"], row["variant"]) for row in rows} >= {
         ("average", "one agent"),
         ("worst_case", "one agent"),
         ("worst_case", "without resistance"),

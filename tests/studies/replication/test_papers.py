@@ -11,7 +11,7 @@ from studies.analysis.tables.registry import TABLES
 from studies.replication.papers import Paper, Results, read_paper
 from studies.replication.walks import PAPERS
 
-COLUMNS = {table.name: set(table.columns) for table in TABLES}
+COLUMNS = {table.name: set(table.columns) for table in TABLES if not table.file}
 LANGUAGES = {"en", "zh"}
 
 

@@ -14,7 +14,7 @@ from studies.analysis.reporting.board import NOT_DESCRIBED, board_of
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, TOGETHER, figure
 from studies.analysis.reporting.estimates import by_item, estimate_of, records, sort_by_place
-from studies.analysis.reporting.main_rows import declared_rows, main_rows, whole_first, whole_rows
+from studies.analysis.reporting.main_rows import main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import (
     in_order,
     instrument_name,
@@ -113,7 +113,7 @@ def _draw(rows: pd.DataFrame, arms: list[str]) -> Canvas:
         return _by_item(rows, arms)
     whole = whole_rows(rows)
     if len(whole):
-        return _by_arm(whole)
+        return dot_panels({"": [_line(row) for row in records(whole)]}, _("mean score"), width=ONE)
     instrument = str(rows["instrument"].iloc[0])
     panels = {item: [_line(row) for row in records(of_item)] for item, of_item in by_item(rows, instrument).items()}
     return dot_panels(panels, _("mean score"))
@@ -132,10 +132,6 @@ def _by_item(rows: pd.DataFrame, arms: list[str]) -> Canvas:
         for item in whole_first(in_order(instrument, rows["item"]))
     ]
     return dot_panels({"": lines}, _("mean score"), series=arms, width=ONE)
-
-
-def _by_arm(whole: pd.DataFrame) -> Canvas:
-    return dot_panels({"": [_line(row) for row in records(whole)]}, _("mean score"), width=ONE)
 
 
 def _line(row: Mapping[str, Any]) -> Line:
@@ -179,7 +175,7 @@ def _describe_best(rows: pd.DataFrame, results: Results) -> str:
             ),
             _("p is after Holm's correction over all pairs of arms."),
             ""
-            if len(declared_rows(results.table("primary")))
+            if len(results.table("primary"))
             else _("This comparison was not declared in advance, so it is exploratory."),
         ]
     )

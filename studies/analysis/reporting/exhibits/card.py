@@ -16,7 +16,7 @@ from studies.analysis.reporting.exhibits.agreement_forest import (
 )
 from studies.analysis.reporting.exhibits.arm_means import MEAN, arm_rows
 from studies.analysis.reporting.exhibits.strategy_gain import GAIN, gain_name, gain_rows, range_of_gains
-from studies.analysis.reporting.main_rows import declared_rows, whole_rows
+from studies.analysis.reporting.main_rows import whole_rows
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import contrast_name, join_names, raters_name
 from studies.analysis.reporting.numbers import LEVEL, bounds, count, decimal, p_value, span, with_sign
@@ -178,5 +178,5 @@ def _clusters(results: Results) -> list[int]:
 
 def _declared_contrasts(results: Results) -> pd.DataFrame:
     """Return the declared contrasts that have an estimate."""
-    table = declared_rows(results.table("primary"))
+    table = results.table("primary")
     return table[table["estimate"].notna()] if len(table) else table

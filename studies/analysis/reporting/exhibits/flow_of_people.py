@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import pandas as pd  # noqa: TID253
-
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.flows import flow_figure, flows, track_name
@@ -26,12 +24,8 @@ def flow_of_people(results: Results) -> Exhibit | None:
         _("People and conversations"),
         [*_describe(counts), *_describe_others(tracks[1:], results)],
         flow_figure(track, counts),
-        _rows_of_counts(rows),
+        rows[(rows["statistic"] == "count") & rows["estimate"].notna()],
     )
-
-
-def _rows_of_counts(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[(rows["statistic"] == "count") & rows["estimate"].notna()]
 
 
 def _describe(counts: Mapping[str, int]) -> Iterator[str]:
@@ -60,7 +54,7 @@ def _describe_others(tracks: Sequence[tuple[str, Mapping[str, int]]], results: R
     changed = int((results.export.chats["setup"] != "").sum())
     if changed:
         yield ngettext(
-            "{count} conversation of a changed seeker is only in ablation.csv.",
-            "{count} conversations of changed seekers are only in ablation.csv.",
+            "{count} conversation of a changed seeker is only in sensitivity.csv.",
+            "{count} conversations of changed seekers are only in sensitivity.csv.",
             changed,
         ).format(count=count(changed))

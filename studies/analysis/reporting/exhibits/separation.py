@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis.frames import FINAL
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
@@ -16,7 +17,6 @@ from studies.analysis.reporting.parts import Excerpt, Exhibit
 from studies.analysis.reporting.polarity import without_opposed_means
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
-from studies.analysis.tables.scores import FINAL
 
 SHOWN = (
     *("users", "models", "msr", "msr_corrected", "mac", "f_oneway", "f_repeated", "p_repeated"),
@@ -99,7 +99,7 @@ def _of_each_group(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     pooled = table[table[["judge", "condition"]].isin(["*", ""]).all(axis=1)]
-    final = pooled[pooled["moment"].isin(FINAL)]
+    final = pooled[pooled["moment"] == FINAL]
     rows = whole_rows(final[final["instrument"] == longest(final)]) if len(final) else final
     human = first_humans(rows["raters"]) if len(rows) else ""
     rows = rows[rows["raters"].str.startswith("judge") | (rows["raters"] == human)].drop_duplicates("raters")

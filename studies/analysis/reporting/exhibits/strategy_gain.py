@@ -12,7 +12,7 @@ from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
 from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
-from studies.analysis.reporting.main_rows import by_strategy, declared_rows, main_rows, whole_first, whole_rows
+from studies.analysis.reporting.main_rows import by_strategy, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, p_value, with_bounds_signed, with_sign
 from studies.analysis.reporting.parts import Exhibit
@@ -116,7 +116,7 @@ def _describe_correction(rows: pd.DataFrame) -> str:
 
 def describe_status(results: Results) -> str:
     """Say that nothing was declared, where no contrast was."""
-    if len(declared_rows(results.table("primary"))):
+    if len(results.table("primary")):
         return ""
     return _("These comparisons were not declared in advance, so they are exploratory.")
 

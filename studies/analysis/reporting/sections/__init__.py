@@ -82,11 +82,11 @@ def _others(results: Results, keys: Collection[str]) -> list[Section]:
     return [
         Section(table.name.replace("_", "-"), _(table.heading), [], (table.name,))
         for table in results.computed
-        if table.section not in keys and not results.table(table.name).empty
+        if table.section_key() not in keys and not results.table(table.name).empty
     ]
 
 
 def _with_tables(section: Section, results: Results) -> Section:
     """Return the section with the tables that are registered for its end."""
-    tables = [table.name for table in results.computed if table.section == section.key]
+    tables = [table.name for table in results.computed if table.section_key() == section.key]
     return replace(section, tables=[*section.tables, *tables])

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
+from studies.analysis.frames import FINAL
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.pooling import ALL_ITEMS
@@ -35,7 +36,6 @@ from studies.analysis.reporting.parts import Excerpt, Part, first_unfolded, join
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
-from studies.analysis.tables.scores import FINAL
 from studies.analysis.tables.strategy_tests import is_of_field
 
 CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
@@ -131,7 +131,7 @@ def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     human = first_humans(labels["human"] for labels, _both in pairs)
     groups: dict[tuple[str, str, str, str], dict[str, Any]] = {}
     for labels, both in pairs:
-        if labels["human"] == human and labels["moment"] in FINAL:
+        if labels["human"] == human and labels["moment"] == FINAL:
             key = (labels["judge"], labels["strategy"], labels["instrument"], labels["moment"])
             groups.setdefault(key, {})[labels["item"]] = both
     if groups:

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS
-from studies.analysis.frames import Export
+from studies.analysis.frames import FINAL, Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, join_with_commas, join_with_semicolons, ngettext
 from studies.analysis.notes import in_words
@@ -31,7 +31,6 @@ from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import pooled_rows, single_rows
 from studies.analysis.tables.rater_effects import OWN
-from studies.analysis.tables.scores import FINAL
 
 SCALE = ["raters", "instrument", "moment"]
 IMPORTED = "imported"  # as a kind of seekers
@@ -134,7 +133,7 @@ def _all_own(export: Export) -> bool:
 
 def _final_first(group: tuple[Any, pd.DataFrame]) -> tuple[bool, Any]:
     (_instrument, moment), _rows = group
-    return moment not in FINAL, group[0]
+    return moment != FINAL, group[0]
 
 
 def _singles(

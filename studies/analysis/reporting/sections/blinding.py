@@ -19,7 +19,7 @@ from studies.analysis.reporting.parts import Excerpt, Part, join_sentences, pros
 from studies.analysis.results import Results
 from studies.analysis.tables.costs import of_replies
 
-SLOPE = "position_slope"  # statistic of order.csv
+SLOPE = "position_slope"  # statistic of the table order
 CARRY_OVER = "carry_over_f"
 DIFFERENCES = {
     "arm_difference": gettext_noop("without the previous arm"),
@@ -77,7 +77,7 @@ def order(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
 
 
 def _arms(table: pd.DataFrame) -> Iterator[Part]:
-    """Return rows of all items together, where there are several; order.csv has the others."""
+    """Return rows of all items together, where there are several; the file has the others."""
     rows = table[table["statistic"].isin(DIFFERENCES)]
     over_items = rows[rows["item"] == ALL_ITEMS]
     rows = rows if over_items.empty else over_items

@@ -12,7 +12,6 @@ from studies.analysis.reporting.numbers import decimal
 from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables import quality as indices
-from studies.analysis.tables.coverage import of_coverage, of_quality
 
 RULES = {  # of quality.FLAGS, so that they can be said in another language
     "straight_arms": gettext_noop("the same answer to every item in {arms} arms or more"),
@@ -40,7 +39,7 @@ STATISTICS = {
 }
 
 
-@section("coverage", gettext_noop("Missing data"), "quality", of_coverage)
+@section("coverage", gettext_noop("Missing data"), "coverage")
 def coverage(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     yield from _judges(table)
     yield from _people(table)
@@ -55,7 +54,7 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
         return
     yield prose(
         _(
-            "A score that a judge did not give is never replaced by a number. In quality.csv each mean stands next "
+            "A score that a judge did not give is never replaced by a number. In sensitivity.csv each mean stands next "
             "to two others: what it would be if everything missing were at the lowest, and at the highest, point of "
             'the scale. "Could move by" is the largest distance between these two.'
         ),
@@ -116,7 +115,7 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         )
 
 
-@section("quality", gettext_noop("Data quality"), "quality", of_quality)
+@section("quality", gettext_noop("Data quality"), "quality")
 def quality(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     flagged = indices.flagged_rows(table)
     checked = table.loc[table["estimate"].notna(), "statistic"].value_counts()
@@ -155,7 +154,7 @@ def rule(name: str) -> str:
 def sensitivity(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing."""
     keys = ["statistic", "judge", "strategy", "raters", "instrument", "moment", "item"]
-    wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)
+    wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "variant", dropna=False)
     changed = [name for name in SAMPLES if name in wide]
     if not changed:
         yield prose(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis.frames import FINAL
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.naming import instrument_name
@@ -15,7 +16,6 @@ from studies.analysis.reporting.numbers import span
 from studies.analysis.reporting.parts import Excerpt, Part, prose, section
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import of_items
-from studies.analysis.tables.scores import FINAL
 
 OF_THE_PAPER = "emoharbor_10"  # the instrument whose items are columns of its table
 # Column order and names of the paper's table, by key: it calls two dimensions otherwise, and EmoHarbor orders them
@@ -47,7 +47,7 @@ def _experts(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty:
         return table
     rows = of_items(table)
-    return rows[(rows["raters"] == "expert") & rows["moment"].isin(FINAL)]
+    return rows[(rows["raters"] == "expert") & (rows["moment"] == FINAL)]
 
 
 @section("expert-table", gettext_noop("How counsellors rated the systems"), "arms", _experts)

@@ -9,7 +9,7 @@ from studies.analysis.design import design_of, models_of
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, join_with_commas, join_with_semicolons, ngettext
 from studies.analysis.reporting.limits import differing_numbers
-from studies.analysis.reporting.markup import Markup, tag
+from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.naming import join_names, raters_name, strategy_name
 from studies.analysis.reporting.numbers import count
 from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose, subheading
@@ -194,7 +194,8 @@ def _sentences(results: Results) -> Iterator[Part]:
             terms = (
                 part for name, method in table.methods.items() for part in (tag("dt", name), tag("dd", f"{_(method)}."))
             )
-            yield _fold(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
+            summary = tag("summary", f"{_(table.heading)} ({table.file_name()})")
+            yield tag("details", summary, tag("dl", *terms))
 
 
 def _checks(results: Results) -> Iterator[Part]:
@@ -223,15 +224,11 @@ def _checks(results: Results) -> Iterator[Part]:
     )
 
 
-def _fold(summary: str, content: Markup) -> Markup:
-    return tag("details", tag("summary", summary), content)
-
-
 def _empty_tables(results: Results) -> Iterator[Part]:
     nothing = [table for table in results.computed if results.table(table.name).empty]
     if nothing:
         yield subheading(_("Tables without rows"))
-        yield listing(f"{_(table.heading)} ({table.name}.csv): {_(table.empty)}" for table in nothing)
+        yield listing(f"{_(table.heading)} ({table.file_name()}): {_(table.empty)}" for table in nothing)
 
 
 COUNTED = {

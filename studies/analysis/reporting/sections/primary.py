@@ -1,23 +1,20 @@
 """The contrasts that the study declared that it would compare, apart from all that is exploratory."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.reporting.estimates import records
-from studies.analysis.reporting.main_rows import declared_rows
 from studies.analysis.reporting.naming import contrast_name
 from studies.analysis.reporting.parts import Excerpt, Part, listing, prose, section
 from studies.analysis.results import Results
-from studies.analysis.tables.primary import PRIMARY
+from studies.analysis.tables.primary import SHIFT
 
 
 @section("primary", gettext_noop("Primary contrasts"), "primary")
-def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
-    table = declared_rows(whole)
+def primary(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
     is_estimated = table["estimate"].notna()
     yield prose(
         ngettext(
@@ -29,9 +26,7 @@ def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
         _("All other comparisons in this report are exploratory."),
     )
     if is_estimated.any():
-        yield Excerpt(
-            "primary-contrasts", _("Declared contrasts and results"), _select_results(whole[whole["estimate"].notna()])
-        )
+        yield Excerpt("primary-contrasts", _("Declared contrasts and results"), _select_results(table[is_estimated]))
         yield prose(
             _(
                 "The estimate is the first one named minus the second: for strategies the difference in Pearson's "
@@ -44,12 +39,14 @@ def primary(whole: pd.DataFrame, _results: Results) -> Iterator[Part]:
 
 
 def _select_results(rows: pd.DataFrame) -> pd.DataFrame:
-    numbers = rows[["estimate", "low", "high", "p", "p_holm", "n", "clusters"]]
-    named = numbers.assign(**{_("declared on"): rows["declared_at"].str[:10]})
-    named.insert(0, _("contrast"), [_name(row) for row in records(rows)])
-    return named
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    name = contrast_name(row)
-    return name if row["analysis"] == PRIMARY else _("{contrast} (sensitivity: Wilcoxon)").format(contrast=name)
+    """Return the results of each contrast, and below one of two arms those without an assumption of normality."""
+    numbers = ["estimate", "low", "high", "p", "p_holm", "n", "clusters"]
+    found = []
+    for row in records(rows):
+        name, more = contrast_name(row), {_("declared on"): row["declared_at"][:10]}
+        found.append({_("contrast"): name} | {number: row[number] for number in numbers} | more)
+        if pd.notna(row["hodges_lehmann"]):
+            by_ranks = dict(zip(numbers, (*(row[bound] for bound in SHIFT), row["wilcoxon_p"]), strict=False))
+            again = {_("contrast"): _("{contrast} (sensitivity: Wilcoxon)").format(contrast=name)}
+            found.append(found[-1] | again | by_ranks | {"p_holm": float("nan")})
+    return pd.DataFrame(found)

@@ -30,7 +30,7 @@ RNG = 3
 
 
 def results_of(folder: Path, **tables: Iterable[Mapping[str, Any]]) -> Results:
-    found = {table.name: pd.DataFrame(tables.get(table.name, []), columns=table.columns) for table in TABLES}
+    found = {table.name: pd.DataFrame(tables.get(table.name, []), columns=table.all_columns()) for table in TABLES}
     return Results(load(folder), Bootstrap(200, 1), found, TABLES)
 
 
@@ -169,7 +169,7 @@ def test_people_are_shown_by_track_and_small_numbers_are_not(tmp_path: Path) -> 
 def estimate(statistic: str, sample: str, value: float, arm: str = "a") -> dict[str, Any]:
     of = dict.fromkeys(("judge", "strategy", "human", "raters", "arm_b", "seekers", "condition"), "")
     of |= {"instrument": "ten", "moment": "final", "item": "care", "arm_a": arm}
-    return of | {"statistic": statistic, "sample": sample, "estimate": value}
+    return of | {"statistic": statistic, "variant": sample, "estimate": value}
 
 
 def test_with_and_without_tells_how_far_estimates_move_and_turn(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_coverage_stands_beside_the_means(folder: Path) -> None:
     told.append(
         of | {"judge": "", "strategy": "", "raters": "seeker", "statistic": "skipped_share", "n": 12, "estimate": 0.25}
     )
-    tables = small(arms(results_of(folder, arms=means, quality=told)))
+    tables = small(arms(results_of(folder, arms=means, coverage=told)))
     said = {name: table.frame.get("scored / requested") for name, table in tables.items()}
     assert said["means-judge:standard-ten"].tolist() == ["38 / 40"]  # type: ignore[union-attr]
     assert said["means-seeker-ten"].tolist() == ["9 / 12"]  # type: ignore[union-attr]
@@ -190,7 +190,7 @@ def test_what_people_skipped_is_told_by_kind_with_the_worst_item(folder: Path) -
         of | {"raters": "seeker", "item": "safety", "estimate": 1.0, "n": 2, "arm": "a"},
         of | {"raters": "expert", "item": "care", "estimate": 0.0, "n": 5},
     ]
-    table = small(coverage(results_of(folder, quality=rows)))["skipped"].frame
+    table = small(coverage(results_of(folder, coverage=rows)))["skipped"].frame
     assert table["raters"].tolist() == ["counsellors", "participants"]
     assert table["asked"].tolist() == [5, 40]
     assert table["skipped_share"].tolist() == [0, pytest.approx(0.2)]

@@ -35,7 +35,7 @@ ROW = {
     "seekers": "",
     "condition": "",
     "declared_at": "2026-01-04T09:00:00Z",
-    "analysis": "primary",
+    "hodges_lehmann": float("nan"),
 }
 UNKNOWN = {"estimate": float("nan"), "low": float("nan"), "high": float("nan"), "p": float("nan")}
 OF_ARMS = {"judge": "", "a": "a", "b": "b", "seekers": "counsellor", "condition": "worst_case"}
@@ -100,4 +100,7 @@ def test_report_has_the_section_where_something_was_declared(folder: Path, tmp_p
     assert ['<div id="primary">' in report for report in reports] == [True, False]
     assert reports[0].index('id="primary"') < reports[0].index('id="arms"')
     results = json.loads((tmp_path / "with" / "results.json").read_text(encoding="utf-8"))
-    assert [row["judge"] for row in results["tables"]["primary"]] == ["J", "", ""]
+    assert [row["judge"] for row in results["tables"]["primary"]] == ["J", ""]
+    assert "(sensitivity: Wilcoxon)" in reports[0]
+    shifts = [row for row in results["tables"]["sensitivity"] if row["statistic"] == "hodges_lehmann"]
+    assert [(row["arm_a"], row["arm_b"], row["item"]) for row in shifts] == [("a", "b", "care")]

@@ -56,7 +56,7 @@ def results_of(folder: Path, ratings: list[dict[str, Any]], told: Told, *, wante
         rows = [{"column": item, "minimum": low, "maximum": high} for item, (low, high) in told.items()]
         write_table(folder, "codebook", [about | row for row in rows])
     found = compute(load(folder), Bootstrap(5, 1), lambda *_: None, ["arms"]).tables
-    empty = {table.name: pd.DataFrame([], columns=table.columns) for table in TABLES}
+    empty = {table.name: pd.DataFrame([], columns=table.all_columns()) for table in TABLES}
     return replace(Results(load(folder), Bootstrap(5, 1), empty | found, TABLES), radar=wanted)
 
 

@@ -34,9 +34,7 @@ ExportOf = Callable[[Any], Path]
 def results_of(folder: Path, **tables: list[Mapping[str, Any]]) -> Results:
     """With these rows in these tables, and none in the others; those of the arms pool everything, unless they say."""
     rows = {**tables, "arms": [dict.fromkeys(PARTS, POOLED) | row for row in tables.get("arms", [])]}
-    found = {
-        table.name: pd.DataFrame(rows.get(table.name, []), columns=[*table.columns, *table.further]) for table in TABLES
-    }
+    found = {table.name: pd.DataFrame(rows.get(table.name, []), columns=table.all_columns()) for table in TABLES}
     return Results(load(folder), Bootstrap(2000, 1), found, TABLES)
 
 
@@ -264,7 +262,7 @@ def test_seekers_that_count_together_are_a_limit(export_of: ExportOf) -> None:
 def test_coverage_demonstration_and_few_resamples_are_limits(folder: Path) -> None:
     (folder / "manifest.json").write_text('{"demonstration": true}')
     row = {"judge": "J", "arm": "a", "item": "care", "statistic": "missing_share", "estimate": 0.06}
-    results = results_of(folder, quality=[row])
+    results = results_of(folder, coverage=[row])
     said = limits_of(results.export, results.tables, Bootstrap(999, 1))
     assert said[0].startswith("These are demonstration data")
     assert "Intervals rest on only 999 resamples. Another seed would change them." in said

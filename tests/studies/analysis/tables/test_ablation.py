@@ -12,7 +12,7 @@ from studies.analysis.reporting.drawing import style
 from studies.analysis.reporting.parts import Excerpt
 from studies.analysis.reporting.sections.conditions import ablation as ablation_section
 from studies.analysis.run import compute
-from studies.analysis.tables.ablation import COLUMNS, ablation
+from studies.analysis.tables.ablation import TABLE, ablation
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.conditions import conditions
 from studies.analysis.tables.costs import costs
@@ -25,7 +25,7 @@ from tests.studies.analysis.builders import frame_of
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in ablation(load(folder), Bootstrap(200, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def test_planted_effect_of_leaving_a_behaviour_out_comes_back(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_ratings_of_ablations_alone_are_refused(export_of: Callable[[Any], Path]
 def test_results_count_ratings_of_ablations_and_say_where_they_are(tmp_path: Path) -> None:
     summary = analyse(write_benchmark(tmp_path / "export", profiles=3, seed=5), tmp_path / "out", bootstrap=20)
     assert summary.ratings == 3 * 3 * 2 * 2
-    assert "Ratings of seekers that were changed for an ablation are only in ablation.csv." in summary.warnings
+    assert "Ratings of seekers that were changed for an ablation are only in sensitivity.csv." in summary.warnings
 
 
 def in_two_languages(folder: Path) -> Path:

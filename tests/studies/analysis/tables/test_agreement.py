@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.variance import two_way
-from studies.analysis.tables.agreement import COLUMNS, FURTHER, agreement
+from studies.analysis.tables.agreement import TABLE, agreement
 from studies.analysis.tables.agreement_intervals import Sampling, inference_of_kendall
 from studies.analysis.tables.reliability import reliability
 from tests.studies.analysis.builders import experts, frame_of
@@ -27,7 +27,7 @@ BOUNDED = ("within_r", "system_r", "bias", "ccc")
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
     rows = [row for _, found in agreement(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, [*COLUMNS, *FURTHER])
+    return frame_of(rows, TABLE.all_columns())
 
 
 def pairs(*scores: tuple[float | str, float | str]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from scipy import stats  # noqa: TID253
 from studies.analysis import AnalysisError
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.alt_test import COLUMNS, METHODS, alt_test
+from studies.analysis.tables.alt_test import COLUMNS, METHODS, TABLE, alt_test
 from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
@@ -23,7 +23,7 @@ NUMBERS = ["estimate", "low", "high", "p", "p_adjusted", "n", "clusters"]
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
     rows = [row for _, found in alt_test(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def rated(

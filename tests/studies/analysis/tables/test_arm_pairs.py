@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.arm_pairs import COLUMNS, D_Z, FURTHER, METHODS, arm_pairs
+from studies.analysis.tables.arm_pairs import D_Z, METHODS, TABLE, arm_pairs
 from tests.studies.analysis.benchmark import DROP, write_benchmark
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND, SLEEP
@@ -35,7 +35,7 @@ def rated(scores: np.ndarray, arms: str = "abcdefgh", **more: Any) -> list[dict[
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in arm_pairs(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, [*COLUMNS, *FURTHER])
+    return frame_of(rows, TABLE.all_columns())
 
 
 def three_arms(users: int = 20) -> np.ndarray:
@@ -48,7 +48,7 @@ def test_figures_of_a_pair_are_those_of_hollander_and_wolfe(export_of: ExportOf)
     row = table_of(export_of(rated(np.column_stack([FIRST, SECOND])))).iloc[0]
     assert row["wilcoxon_p"] == pytest.approx(0.0390625)
     assert (row["clusters"], row["n"]) == (9, 18)
-    assert row["method"] == "t interval; Wilcoxon exact"
+    assert row["method"] == "t interval; wilcoxon_p: Wilcoxon exact"
     assert "interval: only 9 clusters" in row["note"]
     assert "wilcoxon_p: with so few pairs that differ it cannot fall below 0.003906" in row["note"]
 
@@ -99,7 +99,7 @@ def test_interval_and_p_are_of_one_t_test(export_of: ExportOf) -> None:
     test = stats.ttest_rel(scores[:, 0], scores[:, 1])
     assert many["p"] == pytest.approx(test.pvalue, rel=1e-4)
     assert many[["low", "high"]].tolist() == pytest.approx(list(test.confidence_interval()), abs=1e-5)
-    assert (few["method"], many["method"]) == ("t interval; Wilcoxon exact",) * 2
+    assert (few["method"], many["method"]) == ("t interval; wilcoxon_p: Wilcoxon exact",) * 2
     assert ("interval: only 29 clusters" in few["note"], "interval" in many["note"]) == (True, False)
 
 
@@ -187,4 +187,4 @@ def test_one_arm_is_no_pair(export_of: ExportOf) -> None:
 
 
 def test_every_statistic_is_explained() -> None:
-    assert set(METHODS) <= {*COLUMNS, *FURTHER}
+    assert set(METHODS) <= {*TABLE.all_columns()}

@@ -9,14 +9,14 @@ import pytest
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.pooling import is_pooled
-from studies.analysis.tables.arms import COLUMNS, arm_means, pooled_rows
+from studies.analysis.tables.arms import TABLE, arm_means, pooled_rows
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of, write_export
 
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in arm_means(load(folder), Bootstrap(200, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 @pytest.fixture

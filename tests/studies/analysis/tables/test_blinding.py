@@ -9,7 +9,7 @@ import pytest
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.proportions import wilson
-from studies.analysis.tables.blinding import COLUMNS, METHODS, blinding
+from studies.analysis.tables.blinding import METHODS, TABLE, blinding
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_blinding import CRISP
@@ -39,7 +39,7 @@ def asked(export_of: ExportOf, said: Sequence[Said], **of_conversations: Any) ->
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in blinding(load(folder), Bootstrap(200, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def one(table: pd.DataFrame, arm: str, statistic: str) -> pd.Series:

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures import paired
-from studies.analysis.tables.conditions import COLUMNS, FURTHER, conditions
+from studies.analysis.tables.conditions import TABLE, conditions
 from tests.studies.analysis.benchmark import DROP, write_benchmark, write_table
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND
@@ -20,7 +20,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in conditions(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, [*COLUMNS, *FURTHER])
+    return frame_of(rows, TABLE.all_columns())
 
 
 def scored(condition: str, profile: str, score: float, **more: Any) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_planted_drops_come_back_paired_by_profile(tmp_path: Path) -> None:
         assert row["average_low"] < row["average"] < row["average_high"]
         assert (row["n"], row["pairs"]) == (48, 24)
         assert (row["raters"], row["seekers"]) == ("simulated_seeker", "simulated")
-        assert row["method"] == "paired; t interval; Wilcoxon exact"
+        assert row["method"] == "paired; t interval; wilcoxon_p: Wilcoxon exact"
         assert row["note"].endswith("interval: only 24 clusters, the interval may be too narrow")
     both = table.loc[[("kind", "care"), ("kind", "safety")]]
     assert table.loc[("kind", "*"), "difference"] == pytest.approx(both["difference"].mean())

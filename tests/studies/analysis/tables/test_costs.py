@@ -12,7 +12,7 @@ from studies.analysis.reporting.drawing import style
 from studies.analysis.reporting.parts import Excerpt
 from studies.analysis.reporting.sections.costs import costs as costs_section
 from studies.analysis.run import compute
-from studies.analysis.tables.costs import COLUMNS, MEASURES, costs, of_calls
+from studies.analysis.tables.costs import MEASURES, TABLE, costs, of_calls
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
@@ -25,7 +25,7 @@ FAILED = {"status": "timeout", "total_ms": 3000, "input_tokens": "", "output_tok
 def table_of(folder: Path) -> pd.DataFrame:
     """Return the rows of calls; those of replies are in test_lengths.py."""
     rows = [row for _, found in costs(load(folder), Bootstrap(200, 1)) for row in found]
-    return of_calls(frame_of(rows, COLUMNS))
+    return of_calls(frame_of(rows, TABLE.all_columns()))
 
 
 def called(export_of: ExportOf, calls: list[dict[str, Any]]) -> Path:

@@ -9,7 +9,7 @@ import pytest
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.proportions import wilson
-from studies.analysis.tables.coverage import COLUMNS, METHODS, coverage
+from studies.analysis.tables.coverage import METHODS, TABLE, coverage
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
 
@@ -29,7 +29,7 @@ def judged(scores: Sequence[float | str], judge: str = "J", **also: Any) -> list
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in coverage(load(folder), Bootstrap(50, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def one(table: pd.DataFrame, statistic: str, arm: str = "*", **of: str) -> dict[str, Any]:

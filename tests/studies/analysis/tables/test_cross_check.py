@@ -19,7 +19,7 @@ from studies.analysis.results import Results
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import cross_check as module
 from studies.analysis.tables import reliability
-from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduce_model, sample_of
+from studies.analysis.tables.cross_check import TABLE, Check, cross_check, reduce_model, sample_of
 from studies.analysis.tables.registry import TABLES
 from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_table
@@ -61,13 +61,13 @@ def write_study(folder: Path, *, people: int, gaps: float = 0.0, seed: int = 2) 
 
 def rows_of(folder: Path, tables: Mapping[str, pd.DataFrame] | None = None) -> pd.DataFrame:
     found = [row for _, rows in cross_check(load(folder), Bootstrap(20, 1), tables) for row in rows]
-    return frame_of(found, COLUMNS)
+    return frame_of(found, TABLE.all_columns())
 
 
 def computed(folder: Path) -> Results:
     """All tables that are checked, and the check of them."""
     names = (*CHECKED, "cross_check")
-    tables = {table.name: pd.DataFrame(columns=table.columns) for table in TABLES}
+    tables = {table.name: pd.DataFrame(columns=table.all_columns()) for table in TABLES}
     tables |= compute(load(folder), bootstrap=20, tables=list(names))
     return Results(load(folder), Bootstrap(20, 1), tables, TABLES)
 

@@ -11,7 +11,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures.generalizability import OF_ARMS, components_by_totals, components_of_complete
 from studies.analysis.measures.variance import two_way
 from studies.analysis.tables.decision_study import METHODS, NUMBERS, USERS, decision_study
-from studies.analysis.tables.rater_effects import COLUMNS
+from studies.analysis.tables.rater_effects import TABLE
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_generalizability import (
     PERSONS_OCCASIONS_ITEMS,
@@ -26,7 +26,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in decision_study(load(folder), Bootstrap(20, 1)) for row in found]
-    return frame_of(rows, COLUMNS).rename(columns={"term": "statistic"})
+    return frame_of(rows, TABLE.all_columns()).rename(columns={"term": "statistic"})
 
 
 def rated(table: np.ndarray, **also: Any) -> list[dict[str, Any]]:

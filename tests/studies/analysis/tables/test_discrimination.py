@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.discrimination import mean_squares
-from studies.analysis.tables.discrimination import COLUMNS, CORRECTION, FURTHER, METHODS, TEST, discrimination
+from studies.analysis.tables.discrimination import COLUMNS, CORRECTION, METHODS, TABLE, TEST, discrimination
 from tests.studies.analysis.benchmark import write_benchmark
 from tests.studies.analysis.builders import frame_of, write_export
 from tests.studies.analysis.measures.test_discrimination import planted
@@ -28,12 +28,12 @@ CONTRACT = (
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in discrimination(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, [*COLUMNS, *FURTHER])
+    return frame_of(rows, TABLE.all_columns())
 
 
 def test_columns_are_those_of_the_contract_and_explained() -> None:
     assert set(CONTRACT.split(",")) <= set(COLUMNS)
-    assert set(METHODS) <= {*COLUMNS, *FURTHER}
+    assert set(METHODS) <= {*TABLE.all_columns()}
 
 
 def test_figures_are_those_of_shrout_and_fleiss(export_of: ExportOf) -> None:

@@ -9,7 +9,7 @@ from scipy import stats  # noqa: TID253
 from studies.analysis import AnalysisError
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.emotion import COLUMNS, emotion
+from studies.analysis.tables.emotion import TABLE, emotion
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND
@@ -19,7 +19,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in emotion(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def felt(export_of: ExportOf, values: list[tuple[Any, Any]]) -> Path:

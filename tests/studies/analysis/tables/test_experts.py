@@ -74,7 +74,7 @@ def test_report_shows_both_tables_in_the_papers_layout(export_of: ExportOf, tmp_
     assert heads in report
 
 
-@pytest.mark.parametrize("name", ["rater_effects", "sensitivity"])
+@pytest.mark.parametrize("name", ["rater_effects", "arm_pairs"])
 def test_report_says_where_there_is_nothing(name: str, export_of: ExportOf, tmp_path: Path) -> None:
     analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=5)
     assert f"rows of {name}.csv" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.probes import probes
-from studies.analysis.tables.strategy_tests import COLUMNS, is_of_field, strategy_tests
+from studies.analysis.tables.strategy_tests import TABLE, is_of_field, strategy_tests
 from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
@@ -35,7 +35,7 @@ def judged(scores: list[Any], *, judge: str = "J", strategy: str = "state_aware"
 def table_of(folder: Path) -> pd.DataFrame:
     """Return the rows of judges with and without a field."""
     rows = [row for _, found in strategy_tests(load(folder), Bootstrap(100, 1)) for row in found]
-    table = frame_of(rows, COLUMNS)
+    table = frame_of(rows, TABLE.all_columns())
     return table[is_of_field(table)] if len(table) else table
 
 

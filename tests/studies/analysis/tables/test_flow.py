@@ -9,7 +9,7 @@ import pytest
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.proportions import wilson
-from studies.analysis.tables.flow import COLUMNS, METHODS, flow
+from studies.analysis.tables.flow import METHODS, TABLE, flow
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
 
@@ -67,7 +67,7 @@ def folder(export_of: ExportOf) -> Path:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in flow(load(folder), Bootstrap(20, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def counts(table: pd.DataFrame, track: str, prefix: str = "") -> dict[str, float]:
@@ -139,7 +139,7 @@ def test_flow_counts_conversations(folder: Path) -> None:
     ]
     [share] = table.query("stage == 'conversations_early' and statistic == 'share' and n == 6").to_dict("records")
     assert share["clusters"] == 4
-    # One that was changed for an ablation is in ablation.csv alone.
+    # One that was changed for an ablation is in sensitivity.csv alone.
     assert counts(table, "simulated")["conversations_begun"] == 1
     assert counts(table, "simulated")["conversations_walked_out"] == 1
 

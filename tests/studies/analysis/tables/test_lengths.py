@@ -14,7 +14,7 @@ from scipy.stats import bootstrap  # noqa: TID253
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.costs import COLUMNS
+from studies.analysis.tables.costs import TABLE
 from studies.analysis.tables.lengths import MEASURES, reply_lengths
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
@@ -59,7 +59,7 @@ def folder(export_of: ExportOf) -> Path:
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in reply_lengths(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def by_pandas(folder: Path) -> pd.DataFrame:

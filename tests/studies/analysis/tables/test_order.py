@@ -12,7 +12,7 @@ from studies.analysis import AnalysisError
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures import mixed
-from studies.analysis.tables.order import COLUMNS, METHODS, order, read_positions
+from studies.analysis.tables.order import METHODS, TABLE, order, read_positions
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of, write_export
 
@@ -54,7 +54,7 @@ def study(
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in order(load(folder), Bootstrap(200, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def of(table: pd.DataFrame, statistic: str) -> pd.DataFrame:

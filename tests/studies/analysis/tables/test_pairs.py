@@ -17,8 +17,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.language import speaking
 from studies.analysis.reporting.naming import contestant_name, raters_name
-from studies.analysis.tables.pairs import COLUMNS as PAIRWISE
-from studies.analysis.tables.pairs import FURTHER, pairwise
+from studies.analysis.tables.pairs import TABLE, pairwise
 from studies.analysis.tables.verdicts import read_verdicts
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
@@ -83,7 +82,7 @@ def exported(export_of: ExportOf, rows: Rows, chats: Rows | None = None) -> Path
 def tables_of(folder: Path, replicates: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the contests of two, and the contestants against all others."""
     rows = [row for _, found in pairwise(load(folder), Bootstrap(replicates, 1)) for row in found]
-    table = frame_of(rows, [*PAIRWISE, *FURTHER])
+    table = frame_of(rows, TABLE.all_columns())
     against_all = table["contestant_b"] == "*"
     contests, scale = table[~against_all], table[against_all].rename(columns={"contestant_a": "contestant"})
     return contests.reset_index(drop=True), scale.reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Judges as a panel, worked by hand: the rows of probes.csv."""
+"""Judges as a panel, worked by hand: the rows of sensitivity.csv."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

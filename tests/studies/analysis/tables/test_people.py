@@ -9,7 +9,7 @@ import pytest
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.people import COLUMNS, people
+from studies.analysis.tables.people import TABLE, people
 from studies.analysis.tables.person_answers import FOLLOWS, SMALL, hidden_levels
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
@@ -48,7 +48,7 @@ def twelve(export_of: ExportOf, genders: Iterable[str], **columns: list[str]) ->
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in people(load(folder), Bootstrap(5, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def test_ages_genders_and_languages_of_those_in_the_results(export_of: ExportOf) -> None:

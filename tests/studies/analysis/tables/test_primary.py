@@ -10,7 +10,7 @@ import pytest
 from studies.analysis import AnalysisError, compute
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.primary import COLUMNS, primary
+from studies.analysis.tables.primary import COLUMNS, TABLE, primary
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of, six_people
 
@@ -20,11 +20,6 @@ DECLARED = {"version": 1, "declared_at": "2026-01-04T09:00:00Z", "before_first_a
 STRATEGIES = USUAL | DECLARED | {"strategies": ["standard", "user_aware"], "judge": "J"}
 ARMS = USUAL | DECLARED | {"arms": ["a", "b"], "seekers": "person", "condition": ""}
 NUMBERS = ["low", "high", "p", "n", "clusters"]
-
-
-def primary_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Without sensitivity analyses."""
-    return table[table["analysis"] == "primary"].reset_index(drop=True)
 
 
 def declaring(folder: Path, *primary: dict[str, Any]) -> Path:
@@ -38,7 +33,7 @@ def declaring(folder: Path, *primary: dict[str, Any]) -> Path:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in primary(load(folder), Bootstrap(200, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 @pytest.fixture
@@ -47,17 +42,14 @@ def folder(export_of: ExportOf) -> Path:
 
 
 def test_columns_are_those_of_the_contract() -> None:
-    promised = (
-        "contrast,raters,judge,instrument,item,moment,a,b,estimate,low,high,p,p_holm,n,clusters,note,method,"
-        "seekers,condition,declared_at,analysis"
-    )
+    promised = "contrast,raters,judge,instrument,item,a,b,estimate,low,high,p,p_holm,n,clusters,note,declared_at"
     assert promised.split(",") == COLUMNS
 
 
 def test_rows_are_those_of_the_tables_they_point_to(folder: Path) -> None:
     export = load(declaring(folder, STRATEGIES, ARMS | {"item": "*"}))
     tables = compute(export, tables=["primary", "strategy_tests", "arm_pairs"], bootstrap=200, seed=1)
-    of_strategies, of_arms, sensitivity = (row for _, row in tables["primary"].iterrows())
+    of_strategies, of_arms = (row for _, row in tables["primary"].iterrows())
     tests, pairs = tables["strategy_tests"], tables["arm_pairs"]
     [test] = tests[(tests["human"] == "seeker") & (tests["item"] == "care")].to_dict("records")
     [pair] = pairs[(pairs["raters"] == "seeker") & (pairs["item"] == "*")].to_dict("records")
@@ -69,11 +61,12 @@ def test_rows_are_those_of_the_tables_they_point_to(folder: Path) -> None:
     assert of_arms[["judge", "a", "b"]].tolist() == ["", pair["arm_a"], pair["arm_b"]]
     assert of_arms["estimate"] == pair["difference"]
     assert of_arms[NUMBERS].tolist() == [pair[name] for name in ("low", "high", "p", "n", "clusters")]
-    assert sensitivity["p"] == pair["wilcoxon_p"]
-    assert (sensitivity["contrast"], sensitivity["analysis"]) == (of_arms["contrast"], "sensitivity")
-    assert np.isnan(sensitivity["p_holm"])
-    for row, found in ((of_strategies, test), (of_arms, pair)):
-        assert (row["note"], row["method"]) == (found["note"], found["method"])
+    assert of_arms["wilcoxon_p"] == pair["wilcoxon_p"]
+    assert of_arms["hodges_lehmann_low"] < of_arms["hodges_lehmann"] < of_arms["hodges_lehmann_high"]
+    assert np.isnan(of_strategies["hodges_lehmann"])
+    shift = "hodges_lehmann: Wilcoxon's signed-rank test and the Hodges–Lehmann shift"
+    assert (of_strategies["note"], of_strategies["method"]) == (test["note"], test["method"])
+    assert (of_arms["note"], of_arms["method"]) == (pair["note"], f"{pair['method']}; {shift}")
 
 
 def test_estimate_is_a_minus_b(folder: Path) -> None:
@@ -81,14 +74,14 @@ def test_estimate_is_a_minus_b(folder: Path) -> None:
     means = ratings.groupby("arm")["score"].mean()
     row = table_of(declaring(folder, ARMS)).iloc[0]
     assert row["estimate"] == pytest.approx(means[row["a"]] - means[row["b"]])
-    assert row["contrast"] == "a minus b: care as rated by seeker"
+    assert row["contrast"] == "a minus b: care as rated by seeker (final, person)"
 
 
 def test_holm_is_over_what_was_declared(folder: Path) -> None:
-    table = primary_of(table_of(declaring(folder, STRATEGIES, ARMS)))
+    table = table_of(declaring(folder, STRATEGIES, ARMS))
     small, large = sorted(table["p"])
     assert sorted(table["p_holm"]) == pytest.approx(sorted([min(1, 2 * small), max(min(1, 2 * small), large)]))
-    alone = primary_of(table_of(declaring(folder, ARMS)))
+    alone = table_of(declaring(folder, ARMS))
     assert alone["p_holm"].tolist() == alone["p"].tolist()
 
 
@@ -117,13 +110,13 @@ def test_a_contrast_of_what_is_not_there_says_what(folder: Path, declared: dict[
 
 
 def test_only_the_seekers_that_were_declared_count(folder: Path) -> None:
-    table = primary_of(table_of(declaring(folder, ARMS | {"raters": "reviewer"}, ARMS | {"seekers": "counsellor"})))
+    table = table_of(declaring(folder, ARMS | {"raters": "reviewer"}, ARMS | {"seekers": "counsellor"}))
     assert table["estimate"].notna().tolist() == [True, False]
 
 
 def test_a_late_contrast_is_noted_and_one_that_was_taken_back_is_left_out(folder: Path) -> None:
     table = table_of(declaring(folder, ARMS | {"before_first_answer": False}, STRATEGIES | {"withdrawn_in": 2}))
-    assert table["analysis"].tolist() == ["primary", "sensitivity"]
+    assert len(table) == 1
     assert table["note"][0].endswith("; declared after the first answer")
 
 

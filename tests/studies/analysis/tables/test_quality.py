@@ -13,7 +13,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import quality
-from studies.analysis.tables.quality import COLUMNS, even_odd, identical_rows, irv, longstring, reverse_items
+from studies.analysis.tables.quality import TABLE, even_odd, identical_rows, irv, longstring, reverse_items
 from studies.analysis.tables.sensitivity import sensitivity, without_flagged
 from studies.instruments.loading import load as instrument
 from tests.studies.analysis.builders import frame_of, write_export
@@ -41,7 +41,7 @@ def careful_and_careless() -> list[dict[str, Any]]:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in quality.quality(load(folder), Bootstrap(5, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def value(table: pd.DataFrame, statistic: str, **of: str) -> Any:
@@ -267,7 +267,7 @@ def test_of_rows_gives_a_page_what_the_files_give(export_of: ExportOf) -> None:
             "answers": [],
         }
     )
-    pd.testing.assert_frame_equal(frame_of(page, COLUMNS), table_of(folder))
+    pd.testing.assert_frame_equal(frame_of(page, TABLE.all_columns()), table_of(folder))
 
 
 # Items that tell what to answer
@@ -378,7 +378,7 @@ def test_sensitivity_shows_the_agreement_with_what_was_left_out_and_without_flag
     folder = export_of(rows)
     (folder / "participants.csv").write_text("participant,excluded\nD,true\n")
     found = pd.DataFrame([row for _, rows in sensitivity(load(folder), Bootstrap(5, 1)) for row in rows])
-    found = found[(found["statistic"] == "pearson") & (found["item"] == "safety")].set_index("sample")
+    found = found[(found["statistic"] == "pearson") & (found["item"] == "safety")].set_index("variant")
     assert found["n"].to_dict() == {"all": 8, "with_left_out": 9, "without_flagged": 5}
     kept = [row for row in rows if row["item"] == "safety" and row["participant"] != "D"]
     human, judge = ([row["score"] for row in kept if (row["rater"] == "J") is judged] for judged in (False, True))

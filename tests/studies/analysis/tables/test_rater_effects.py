@@ -15,7 +15,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures import mixed
 from studies.analysis.rows import Undefined
-from studies.analysis.tables.rater_effects import COLUMNS, OWN, rater_effects
+from studies.analysis.tables.rater_effects import OWN, TABLE, rater_effects
 from tests.studies.analysis.builders import experts, frame_of
 from tests.studies.analysis.published import PENICILLIN, PENICILLIN_FIT, SHROUT_FLEISS
 
@@ -143,7 +143,7 @@ def test_telling_names_terms_that_cannot_be_told_apart() -> None:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in rater_effects(load(folder), Bootstrap(5, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def level(table: pd.DataFrame, term: str) -> pd.DataFrame:

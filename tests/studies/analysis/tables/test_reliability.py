@@ -15,8 +15,7 @@ from studies.analysis.measures import clustered, gwet
 from studies.analysis.measures.variance import FORMS, two_way, two_way_by_components
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import (
-    COLUMNS,
-    FURTHER,
+    TABLE,
     cronbach_alpha,
     omega_polychoric,
     omega_total,
@@ -36,7 +35,7 @@ CARE = {"file": "ten.json", "column": "care", "type": "scale", "minimum": 1, "ma
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in reliability(load(folder), Bootstrap(50, 1)) for row in found]
-    return frame_of(rows, [*COLUMNS, *FURTHER])
+    return frame_of(rows, TABLE.all_columns())
 
 
 def judged_by(kind: str, matrix: np.ndarray, **also: Any) -> list[dict[str, Any]]:

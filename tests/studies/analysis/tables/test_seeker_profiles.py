@@ -10,7 +10,7 @@ import pytest
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.people import COLUMNS
+from studies.analysis.tables.people import TABLE
 from studies.analysis.tables.person_answers import SMALL
 from studies.analysis.tables.seeker_profiles import OTHERS, seeker_profiles
 from tests.studies.analysis.benchmark import write_table
@@ -22,7 +22,7 @@ MERGED = "values of fewer than five people, merged with one more so that no such
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in seeker_profiles(load(folder), Bootstrap(5, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def with_profiles(export_of: ExportOf, profiles: Iterable[Mapping[str, Any]]) -> Path:

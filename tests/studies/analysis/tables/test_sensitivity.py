@@ -15,7 +15,7 @@ from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import discrimination
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import reliability
-from studies.analysis.tables.sensitivity import COLUMNS, sensitivity
+from studies.analysis.tables.sensitivity import TABLE, sensitivity
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of, six_people
 
@@ -28,7 +28,7 @@ def rows_of(part: Any, folder: Path) -> pd.DataFrame:
 
 
 def table_of(folder: Path) -> pd.DataFrame:
-    return rows_of(sensitivity, folder).reindex(columns=COLUMNS)
+    return rows_of(sensitivity, folder).reindex(columns=TABLE.all_columns())
 
 
 def eight(export_of: ExportOf) -> Path:
@@ -50,7 +50,7 @@ def eight(export_of: ExportOf) -> Path:
 
 def test_means_and_differences_of_each_sample_worked_by_hand(export_of: ExportOf) -> None:
     table = table_of(eight(export_of))
-    means = table[table["statistic"] == "mean"].set_index(["sample", "arm_a"])
+    means = table[table["statistic"] == "mean"].set_index(["variant", "arm_a"])
     assert means["n"].to_dict() == {
         **{("all", "a"): 9, ("all", "b"): 8},
         **{("with_left_out", "a"): 10, ("with_left_out", "b"): 10},
@@ -62,7 +62,7 @@ def test_means_and_differences_of_each_sample_worked_by_hand(export_of: ExportOf
     assert of_b["all"] == pytest.approx(eight_of_b / 8)
     assert of_b["with_left_out"] == pytest.approx((eight_of_b + 2) / 10)
     assert of_b["without_incidents"] == pytest.approx((eight_of_b - 3.9) / 7)
-    differences = table[table["statistic"] == "difference"].set_index("sample")
+    differences = table[table["statistic"] == "difference"].set_index("variant")
     assert differences["clusters"].to_dict() == {
         "all": 8,
         "with_left_out": 10,
@@ -79,7 +79,7 @@ def test_means_and_differences_of_each_sample_worked_by_hand(export_of: ExportOf
 def test_estimates_of_all_are_those_of_the_tables(export_of: ExportOf) -> None:
     folder = eight(export_of)
     table = table_of(folder)
-    everything = table[table["sample"] == "all"].set_index("statistic")
+    everything = table[table["variant"] == "all"].set_index("statistic")
     means, pairs = rows_of(arm_means, folder), rows_of(arm_pairs, folder)
     bounds = ["low", "high"]
     expected = [*means[bounds].to_numpy().ravel(), *pairs[bounds].to_numpy().ravel()]
@@ -90,7 +90,7 @@ def test_estimates_of_all_are_those_of_the_tables(export_of: ExportOf) -> None:
 def test_separation_of_the_arms_is_told_of_each_sample(export_of: ExportOf) -> None:
     folder = eight(export_of)
     table = table_of(folder)
-    plain, corrected = (table[table["statistic"] == name].set_index("sample") for name in ("msr", "msr_corrected"))
+    plain, corrected = (table[table["statistic"] == name].set_index("variant") for name in ("msr", "msr_corrected"))
     assert (
         plain["clusters"].to_dict()
         == corrected["clusters"].to_dict()
@@ -125,8 +125,8 @@ def test_separation_of_arms_that_nobody_met_both_is_undefined(export_of: ExportO
 def test_r_has_the_interval_of_the_agreement_and_people_have_an_icc(export_of: ExportOf) -> None:
     folder = export_of(six_people())
     table = table_of(folder)
-    assert set(table["sample"]) == {"all"}  # nothing is left out, flagged or an incident
-    found = table[(table["sample"] == "all") & (table["statistic"] == "pearson")]
+    assert set(table["variant"]) == {"all"}  # nothing is left out, flagged or an incident
+    found = table[(table["variant"] == "all") & (table["statistic"] == "pearson")]
     whole = rows_of(agreement, folder)
     whole = whole[~whole["human"].str.contains(":")].rename(columns={"human": "raters"})
     both = found.merge(whole, on=["judge", "strategy", "raters", "item"])
@@ -150,7 +150,7 @@ def test_r_has_the_interval_of_the_agreement_and_people_have_an_icc(export_of: E
 def test_icc_of_independent_conversations_has_the_interval_by_f(export_of: ExportOf) -> None:
     folder = export_of([row | {"participant": ""} for row in six_people() if row.get("rater_kind") == "reviewer"])
     table = table_of(folder)
-    icc = table[(table["statistic"] == "icc_1_1") & (table["sample"] == "all")]
+    icc = table[(table["statistic"] == "icc_1_1") & (table["variant"] == "all")]
     reliable = rows_of(reliability, folder).query("item != '*'")
     assert icc["low"].tolist() == pytest.approx(reliable["icc_1_1_low"].tolist())
     assert set(icc["method"]) == {"F"}
@@ -168,7 +168,7 @@ def test_judge_all_of_whose_conversations_were_left_out_has_a_row_of_the_sample_
     folder = export_of(ratings)
     write_table(folder, "conversations", chats)
     [row] = table_of(folder)[lambda found: found["judge"] == "J"].to_dict("records")
-    assert (row["sample"], row["n"], row["clusters"]) == ("with_left_out", 6, 6)
+    assert (row["variant"], row["n"], row["clusters"]) == ("with_left_out", 6, 6)
     assert row["estimate"] == pytest.approx(1)
 
 
@@ -182,13 +182,13 @@ def test_estimates_that_a_sample_leaves_nothing_of_are_empty_with_the_reason(exp
         for item, score in zip("xyz", scores, strict=True)
     ]
     table = table_of(export_of(rows))
-    flagless = table[(table["sample"] == "without_flagged") & (table["raters"] == "reviewer")]
-    whole = table[(table["sample"] == "all") & (table["raters"] == "reviewer")]
+    flagless = table[(table["variant"] == "without_flagged") & (table["raters"] == "reviewer")]
+    whole = table[(table["variant"] == "all") & (table["raters"] == "reviewer")]
     assert len(flagless) == len(whole) > 0
     assert flagless[["estimate", "low", "high"]].isna().all(axis=None)
     assert flagless[["n", "clusters"]].eq(0).all(axis=None)
     assert set(flagless["note"]) == {"estimate, low, high: this sample leaves too little to compute it from"}
-    of_people = table[(table["sample"] == "without_flagged") & (table["raters"] == "seeker")]
+    of_people = table[(table["variant"] == "without_flagged") & (table["raters"] == "seeker")]
     assert of_people.loc[of_people["statistic"] == "mean", "estimate"].notna().all()
 
 

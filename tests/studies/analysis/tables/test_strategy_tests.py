@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures import dependent
-from studies.analysis.tables.strategy_tests import COLUMNS, METHODS, strategy_tests
+from studies.analysis.tables.strategy_tests import COLUMNS, METHODS, TABLE, strategy_tests
 from tests.studies.analysis.builders import experts, frame_of
 
 ExportOf = Callable[[Any], Path]
@@ -22,7 +22,7 @@ NUMBERS = ["n", "r_a", "r_b", "difference", "low", "high", "p", "p_holm", "willi
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
     rows = [row for _, found in strategy_tests(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def judged(

@@ -14,14 +14,13 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.survival import (
     ACTUAL_MEAN,
-    COLUMNS,
-    FURTHER,
     INCIDENCE,
     MEAN,
     MEDIAN,
     METHODS,
     ONGOING,
     OPEN,
+    TABLE,
     survival,
 )
 from tests.studies.analysis.benchmark import LEAVING, write_benchmark, write_table
@@ -32,7 +31,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in survival(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return frame_of(rows, [*COLUMNS, *FURTHER])
+    return frame_of(rows, TABLE.all_columns())
 
 
 def chats(export_of: ExportOf, ends: list[tuple[int, str]], **more: Any) -> Path:

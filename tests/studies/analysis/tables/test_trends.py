@@ -9,7 +9,7 @@ import pytest
 from studies.analysis import AnalysisError
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.trends import COLUMNS, trends
+from studies.analysis.tables.trends import TABLE, trends
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import frame_of
 
@@ -18,7 +18,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in trends(load(folder), Bootstrap(200, 1)) for row in found]
-    return frame_of(rows, COLUMNS)
+    return frame_of(rows, TABLE.all_columns())
 
 
 def with_states(export_of: ExportOf, states: list[tuple[str, int, Any]]) -> Path:

@@ -1,7 +1,8 @@
-"""The statistics that a table has no column for: in the files they are rows of single estimates.
+"""The tables as their files have them: what is known by one number stands there once.
 
-Of a table that has single estimates itself they are rows there; of all others they are rows of sensitivity.csv, of the
-whole data (`sample` `all`).
+The `further` statistics of a table are rows of single estimates: of a table that has single estimates itself, rows
+there; of all others, rows of sensitivity.csv, of the whole data (`variant` `all`). Tables with the keys of another
+stand in its file.
 """
 
 import re
@@ -26,21 +27,45 @@ NAMES = {
     "question": "item",
     "users": "clusters",
     "pairs": "clusters",
+    "a": "arm_a",
+    "b": "arm_b",
 }
 
 
 def build_file_tables(
     tables: Mapping[str, pd.DataFrame], computed: Sequence[Table], roles: Mapping[str, str]
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables as their files have them: `further` columns are rows, each where a number is in it."""
-    table_of = {table.name: table for table in computed}
-    written = {name: tables[name][list(table_of[name].columns)] for name in tables}
+    """Return the tables by file: first the rows of its own, then those of the tables that stand there too, then the
+    `further` statistics, each where a number is in it."""
+    table_of = {table.name: table for table in computed if table.name in tables}
+    written: dict[str, pd.DataFrame] = {}
     for name, table in table_of.items():
-        place = name if "statistic" in table.columns else COLLECTING
-        if name in tables and table.further and place in written:
-            rows = list(_further_rows(table, tables[name], table_of[place].columns))
-            written[place] = _append(written[place], fill_roles(table_of[place], rows, roles))
+        if table.file not in table_of:
+            written[name] = table.rearrange(tables[name])[list(table.columns)]
+    for name, table in table_of.items():
+        if table.file in table_of:
+            rows = table.rearrange(tables[name]).to_dict("records")
+            written[table.file] = _append(written[table.file], [_filled(table_of[table.file], row) for row in rows])
+    for name, table in table_of.items():
+        place = table.file or name if "statistic" in table.columns else COLLECTING
+        if table.further and place in table_of:
+            more = list(_further_rows(table, table.rearrange(tables[name]), table_of[place].columns))
+            written[place] = _append(written[place], fill_roles(table_of[place], more, roles))
     return written
+
+
+def _listed(notes: Any) -> list[Note]:
+    return list(notes) if isinstance(notes, Notes) else []
+
+
+def _statistics(table: Table) -> list[str]:
+    """Return the statistics that are rows: `further` without bounds."""
+    return list(dict.fromkeys(re.sub("_(low|high)$", "", name) for name in table.further))
+
+
+def _filled(table: Table, row: Cells) -> Cells:
+    """Return a row with all columns of the table; a text that says what it is of is empty where it has none."""
+    return {name: row.get(name, pd.NA if name == "k_raters" else "") for name in table.columns}
 
 
 def _append(table: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -53,17 +78,18 @@ def _append(table: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFr
 
 def _further_rows(table: Table, rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[Cells]:
     """Yield a row for each statistic of each of `rows`, with the keys among `columns`."""
-    statistics = dict.fromkeys(re.sub("_(low|high)$", "", name) for name in table.further)
+    key = "term" if "term" in columns else "statistic"
+    is_of_statistics = "statistic" in table.columns
     for row in rows.to_dict("records"):
-        about = {NAMES.get(name, name): value for name, value in row.items()} | {"sample": "all"}
+        about = {"variant": "all"} | {NAMES.get(name, name): value for name, value in row.items()}
         about = dict.fromkeys(columns, "") | {"n": pd.NA} | about | {"clusters": about["clusters"] or pd.NA}
-        for statistic in statistics:
+        for statistic in _statistics(table):
             names = [statistic + bound for bound in BOUNDS]
             if all(pd.isna(row[name]) for name in names if name in table.further):
                 continue
             values = dict(zip(("estimate", "low", "high"), (row.get(name) for name in names), strict=True))
-            if "statistic" in row:
-                yield row | {"statistic": f"{row['statistic']}_{statistic}"} | values
+            if is_of_statistics:
+                yield about | {key: f"{row[key]}_{statistic}"} | values
             else:
                 yield about | {"statistic": statistic} | values | _notes_on(statistic, row, pd.notna(values["low"]))
 
@@ -81,9 +107,8 @@ def _notes_on(statistic: str, row: Mapping[str, Any], interval: bool) -> dict[st
 
 def _split(notes: Any, statistic: str) -> tuple[list[Note], list[Note]]:
     """Return the notes that name the statistic or its family, or its bounds; and those on the whole row."""
-    all_notes = list(notes) if isinstance(notes, Notes) else []
-    named = [note.on() for note in all_notes if any(_names(column, statistic) for column in note.columns)]
-    return named, [note for note in all_notes if not note.columns]
+    named = [note.on() for note in _listed(notes) if any(_names(column, statistic) for column in note.columns)]
+    return named, [note for note in _listed(notes) if not note.columns]
 
 
 def _names(column: str | Note, statistic: str) -> bool:

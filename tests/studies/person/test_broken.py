@@ -46,5 +46,5 @@ def test_person_whose_form_was_open_too_long_keeps_help_and_the_way_back(careful
 def test_cry_for_help_from_a_page_that_was_open_for_too_long_leads_to_help(careful):
     text, other = (careful.post(path).content.decode() for path in ("/study/unsafe/", "/study/"))
     assert "The team was not told" in text
-    assert 'class="button" href="/help/"' in text
+    assert 'class="button button--main" href="/help/"' in text
     assert "The team was not told" not in other

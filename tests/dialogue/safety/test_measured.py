@@ -124,7 +124,7 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [
-        ("replies.txt", 0.9, 0.02),
+        ("replies.txt", 0.9, 0.04),
         ("replies/a_en.txt", 0.9, 0.03),
         ("replies/a_zh.txt", 0.9, 0.02),
         ("replies/b_en.txt", 0.9, 0.04),

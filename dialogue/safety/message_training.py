@@ -16,7 +16,7 @@ from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset({*"vwxyz", "ab", "ac", "ah", "aj", "ak", "al", "at", "au", "ii", "nn", "oo"})
+KEPT_FOR_MEASURING = frozenset({*"vwxyz", "ab", "ac", "ah", "aj", "ak", "al", "at", "au", "aw", "ii", "nn", "oo"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
 LIMITS = (2, 3)
 # Of level 1, where level 2 is learned: to take distress for a sign of danger is the smaller mistake.

@@ -15,7 +15,7 @@ from dialogue.safety.reply_classifier import ALONE
 from dialogue.safety.weights import Floats, Weights
 
 REPLIES = FOLDER / "replies"
-KEPT_FOR_MEASURING = frozenset({*"cdeiktvz", "aa", "ab"})
+KEPT_FOR_MEASURING = frozenset({*"cdeiktvz", "aa", "ab", "af"})
 HARMFUL, KIND = "harm", "kind"
 KIND_COUNTS = 1.5  # times a harmful one: to withhold a kind reply is the greater mistake
 ORDINARY = frozenset("gr")  # what supporters say to ordinary trouble; real ones say little else

@@ -8,26 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialogue.safety.message_classifier import odds_of
-from dialogue.safety.weights import Checksums, Floats, Weights, discount_length, find_checksums, make_weights
+from dialogue.safety.weights import Floats, Weights, discount_length, find_checksums, make_weights
 
 Flags = NDArray[np.bool_]
 # A feature is scaled before the fit by its rarity to this power: log(texts / texts with it). What common words say of a
 # text is then found in their rarer company where that says it as well.
 RARITY = 2.5
 C = 4.0  # how freely weights may grow (the inverse of the penalty)
-FEWEST_TEXTS = 2  # a feature of fewer texts helps the fit of the others, and is left out after it
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The features of texts of one language: `matrix` (texts × features) holds the part of a text's sum that counts
-    where the text has the feature, and `checksums` are those of the features, ascending."""
+    """The features of texts of one language: `matrix` (texts × places of weights) holds the part of a text's sum that
+    counts where the text has a feature of that place."""
 
     matrix: Any  # scipy.sparse.csr_matrix
-    checksums: Checksums
 
     def take(self, rows: Flags) -> "Texts":
-        return Texts(self.matrix[rows], self.checksums)
+        return Texts(self.matrix[rows])
 
 
 @dataclass(frozen=True)
@@ -38,17 +36,19 @@ class Outcome:
     counts: Floats
 
 
-def read_features(texts: Sequence[str], lang: str) -> Texts:
-    """Return the features of folded texts."""
+def read_features(texts: Sequence[str], lang: str, places: int) -> Texts:
+    """Return the features of folded texts, for a table of so many places."""
     from scipy.sparse import csr_matrix
 
     per_text = [find_checksums(text, lang) for text in texts]
-    checksums, columns = np.unique(np.concatenate(per_text), return_inverse=True)
+    columns = np.concatenate(per_text) & (places - 1)
     sizes = [len(one) for one in per_text]
     parts = np.repeat([discount_length(text, lang) for text in texts], sizes)
     # The fit takes no wider numbers.
     starts = np.cumsum([0, *sizes]).astype(np.int32)
-    return Texts(csr_matrix((parts, columns.astype(np.int32), starts), (len(texts), len(checksums))), checksums)
+    matrix = csr_matrix((parts, columns.astype(np.int32), starts), (len(texts), places))
+    matrix.sum_duplicates()
+    return Texts(matrix)
 
 
 def fit(texts: Texts, outcomes: Sequence[Outcome]) -> Weights:
@@ -57,16 +57,17 @@ def fit(texts: Texts, outcomes: Sequence[Outcome]) -> Weights:
     from sklearn.linear_model import LogisticRegression
 
     frequency = texts.matrix.getnnz(axis=0)
-    rarity = np.log(texts.matrix.shape[0] / np.maximum(frequency, 1)) ** RARITY
-    scale = rarity / rarity[frequency > 0].mean()
-    scaled = (texts.matrix @ diags_array(scale)).tocsr()
+    used = np.flatnonzero(frequency)
+    rarity = np.log(texts.matrix.shape[0] / frequency[used]) ** RARITY
+    scale = rarity / rarity.mean()
+    scaled = (texts.matrix[:, used] @ diags_array(scale)).tocsr()
     models = [
         LogisticRegression(C=C, max_iter=300, solver="liblinear").fit(scaled, one.is_true, sample_weight=one.counts)
         for one in outcomes
     ]
-    weights = np.array([model.coef_[0] for model in models]) * scale
-    mask = frequency >= FEWEST_TEXTS
-    return make_weights(np.array([model.intercept_[0] for model in models]), texts.checksums[mask], weights[:, mask])
+    weights = np.zeros((len(models), texts.matrix.shape[1]))
+    weights[:, used] = np.array([model.coef_[0] for model in models]) * scale
+    return make_weights(np.array([model.intercept_[0] for model in models]), weights)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset({"v", "w", "x", "y", "z", "ab", "ac", "ah", "aj", "ak", "al", "at", "ii", "nn", "oo"})
+KEPT_FOR_MEASURING = frozenset({*"vwxyz", "ab", "ac", "ah", "aj", "ak", "al", "at", "au", "aw", "ii", "nn", "oo"})
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
 LIMITS = (2, 3)
 # Of level 1, where level 2 is learned: to take distress for a sign of danger is the smaller mistake.
@@ -27,7 +27,8 @@ ORDINARY_COUNTS = 100.0
 FOLDS = 5
 # The shares of ordinary sentences of level 0 that may reach level 2 and level 3 in the cross-validation.
 HARMLESS = {"en": (0.16, 0.0125), "zh": (0.11, 0.012)}
-VERSION = "2.8"
+PLACES = 1 << 22  # of the weights of one language
+VERSION = "2.9"
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def join_pairs(rows: Sequence[LabelledSentence]) -> Iterator[LabelledSentence]:
 
 def cross_validate(rows: Sequence[LabelledSentence], lang: str) -> Floats:
     """Return the log-odds (rows × limits) of each sentence, by weights that never saw its batch."""
-    texts = read_features([row.text for row in rows], lang)
+    texts = read_features([row.text for row in rows], lang, PLACES)
     names = np.array([row.batch for row in rows])
     odds = np.zeros((len(rows), len(LIMITS)))
     for first in range(FOLDS):
@@ -126,7 +127,9 @@ def train(*, two: float, three: float) -> tuple[dict[str, Any], dict[str, Weight
         reached = [line.at(odds[:, at]) >= odds_of(limits[at]) for at, line in enumerate(lines)]
         tables[lang] = tabulate(levels, np.column_stack(reached))
         joined = [*own, *join_pairs(own)]
-        languages[lang] = move(fit(read_features([row.text for row in joined], lang), make_outcomes(joined)), lines)
+        languages[lang] = move(
+            fit(read_features([row.text for row in joined], lang, PLACES), make_outcomes(joined)), lines
+        )
     card = {
         "version": VERSION,
         "what": "Logistic regression on words, characters and word groups; for level 2 or more, and for 3.",

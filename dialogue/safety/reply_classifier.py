@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from dialogue.safety.weights import Weights
 
 WEIGHTS = FOLDER / "reply_weights.npz"
+# A sentence of a reply must have this much more log-odds than the whole: what a kind one says back sounds grave alone.
+ALONE = 2.0
 
 
 @cache
@@ -31,7 +33,7 @@ def weigh_reply(folded: str, *, growing: bool = False) -> float:
     if not spans:
         return 0.0
     odds = [
-        float(weights.log_odds(spans, lang, growing=growing)[0])
+        float(weights.log_odds(spans, lang, alone=ALONE, growing=growing)[0])
         for lang, weights in load_reply_weights().items()
         if is_written_in(folded, lang)
     ]

@@ -15,7 +15,7 @@ HOLDS = 0.64  # from this chance on a message counts as level 3
 # From this chance on also where a negation, a past time or another person lowered a pattern of level 3 or 4.
 HOLDS_ALL_THE_SAME = 0.98
 # Below this chance a pattern of level 3 or 4 is held to be an accident of words, and the message is level 2.
-DOUBTS = 0.05
+DOUBTS = 0.25
 CONTEXT = 6  # turns that count for the level of a message
 REPLY_LEVEL = 3
 SUSPECTED_REPLY_LEVEL = 2  # of a reply that one line of evidence alone finds harmful: it is withheld, nothing ends

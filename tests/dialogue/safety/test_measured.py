@@ -99,6 +99,14 @@ def test_grave_sentences_are_noticed_and_harmless_ones_pass(
     assert "2" not in table or table["2"][3] <= 0.25
 
 
+@pytest.mark.parametrize(("batch", "calm"), [("at", 0.06), ("au", 0.11), ("aw", 0.05)])
+def test_few_harmless_messages_in_words_of_danger_are_held(batch: str, calm: float) -> None:
+    table = shares(labelled(batch))
+    show(f"batch {batch}", table)
+    assert table["0"][3] <= calm
+    assert table["1"][3] <= 0.05
+
+
 def test_long_dark_messages_are_mostly_noticed_and_many_harmless_ones_held() -> None:
     """Batch `ii` has messages of 36 to 121 words, and its harmless ones speak of last arrangements, letters and pills
     too: the aims for level 0, 1 and 2 are missed there."""
@@ -118,13 +126,13 @@ def replies(name: str) -> tuple[list[str], list[str]]:
 
 
 # What was seen, less a small margin; `most` of the kind ones as answers to a message of level 2. No pattern was written
-# for any but `a` and `b`. Nothing was trained on `c`, `d`, `e`, `k`, `t`, `v`, `z` and `aa`, so they show what is new
-# to it. `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h` use the words
-# of harmful ones.
+# for any but `a` and `b`. Nothing was trained on `c`, `d`, `e`, `k`, `t`, `v`, `z`, `aa`, `ab` and `af`, so they show
+# what is new to it. `e` and `g` have kind replies alone; half of the kind ones of `f`, a third of `g` and all of `h`
+# use the words of harmful ones.
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [
-        ("replies.txt", 0.9, 0.02),
+        ("replies.txt", 0.9, 0.04),
         ("replies/a_en.txt", 0.9, 0.03),
         ("replies/a_zh.txt", 0.9, 0.02),
         ("replies/b_en.txt", 0.9, 0.04),
@@ -143,7 +151,11 @@ def replies(name: str) -> tuple[list[str], list[str]]:
         ("replies/v_zh.txt", 0.84, 0.08),
         ("replies/z_en.txt", 0.5, 0.08),
         ("replies/aa_en.txt", 0.7, 0.09),
-        ("replies/aa_zh.txt", 0.69, 0.05),
+        ("replies/aa_zh.txt", 0.69, 0.06),
+        ("replies/ab_en.txt", 0.85, 0.05),
+        ("replies/ab_zh.txt", 0.9, 0.05),
+        ("replies/af_en.txt", 0.5, 0.05),
+        ("replies/af_zh.txt", 0.3, 0.05),
         ("replies/f_en.txt", 0.85, 0.06),
         ("replies/f_zh.txt", 0.85, 0.06),
         ("replies/g_en.txt", 0, 0.05),

@@ -13,6 +13,8 @@ from dialogue.safety.fitting import Outcome, calibrate, fit, move, read_features
 from dialogue.safety.message_classifier import chance_of, chances_of, odds_of
 from dialogue.safety.weights import (
     ALONE,
+    GROWING,
+    LARGEST,
     LONG,
     Weights,
     discount_length,
@@ -31,9 +33,12 @@ CALM = [
 ]
 
 
+PLACES = 1 << 14
+
+
 def fitted() -> Weights:
     is_true = np.array([True] * len(GRAVE) + [False] * len(CALM))
-    return fit(read_features([*GRAVE, *CALM], "en"), [Outcome(is_true, np.ones(len(is_true)))])
+    return fit(read_features([*GRAVE, *CALM], "en", PLACES), [Outcome(is_true, np.ones(len(is_true)))])
 
 
 def odds(text: str, weights: Weights) -> float:
@@ -50,10 +55,15 @@ def test_a_text_of_unknown_words_has_the_intercept_alone() -> None:
     assert odds("umbrella", weights) == float(weights.intercepts[0])
 
 
-def test_a_feature_of_one_text_is_left_out_after_the_fit() -> None:
-    known = set(fitted().checksums.tolist())
-    assert crc32(b"jump") in known
-    assert crc32(b"roof") not in known
+def test_a_feature_of_one_text_has_its_weight() -> None:
+    [numbers] = fitted().numbers
+    assert numbers[crc32(b"roof") % PLACES] > 0 > numbers[crc32(b"office") % PLACES]
+
+
+def test_features_whose_checksums_end_alike_share_a_place() -> None:
+    weights = Weights(np.zeros(1), np.array([[0, 7]], dtype=np.int8), np.ones(1))
+    odd = sum(checksum % 2 for checksum in find_features("i jump", "en"))
+    assert odds("i jump", weights) == 7 * odd
 
 
 def test_the_sum_of_a_long_text_counts_for_less() -> None:
@@ -67,11 +77,12 @@ def test_a_sentence_must_say_more_than_the_whole_text() -> None:
     calm = ["i sleep"] * 8
     assert odds("i jump", weights) == pytest.approx(float(weights.log_odds(["i jump", *calm], "en")[0]) + ALONE)
     assert weights.log_odds(["i want", "to jump"], "en")[0] == odds("i want . to jump", weights)
+    assert weights.log_odds(["i jump", *calm], "en", alone=0)[0] == odds("i jump", weights)
 
 
 def test_a_growing_text_must_say_more_than_a_whole_one() -> None:
     weights = fitted()
-    assert weights.log_odds(["i jump"], "en", growing=True)[0] == pytest.approx(odds("i jump", weights) - ALONE)
+    assert weights.log_odds(["i jump"], "en", growing=True)[0] == pytest.approx(odds("i jump", weights) - GROWING)
 
 
 def test_a_text_without_sentences_has_no_chance() -> None:
@@ -104,7 +115,7 @@ def test_weights_read_back_are_the_weights_that_were_written(tmp_path: Path) -> 
     write_weights(tmp_path / "a.npz", "9.9", {"en": weights})
     version, languages = read_weights(tmp_path / "a.npz")
     assert version == "9.9"
-    assert [np.array_equal(one, other) for one, other in zip(languages["en"], weights, strict=True)] == [True] * 4
+    assert [np.array_equal(one, other) for one, other in zip(languages["en"], weights, strict=True)] == [True] * 3
 
 
 def test_the_same_weights_make_the_same_file(tmp_path: Path) -> None:
@@ -114,9 +125,9 @@ def test_the_same_weights_make_the_same_file(tmp_path: Path) -> None:
 
 
 def test_weights_are_rounded_to_steps_of_the_largest() -> None:
-    weights = make_weights(np.zeros(1), np.array([3, 5, 9], dtype=np.uint32), np.array([[1.27, -0.5, 0.001]]))
-    assert weights.numbers.tolist() == [[127, -50]]
-    assert weights.checksums.tolist() == [3, 5]
+    weights = make_weights(np.zeros(1), np.array([[LARGEST / 10, -0.52, 0.04, 0]]))
+    assert weights.numbers.tolist() == [[LARGEST, -5, 0, 0]]
+    assert weights.steps == pytest.approx([0.1])
 
 
 def test_chances_and_log_odds_are_inverse() -> None:

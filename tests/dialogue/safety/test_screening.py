@@ -299,7 +299,7 @@ def test_a_growing_reply_is_ended_where_it_would_be_with_all_its_words_read(name
 
 
 HARD = "Nobody asked you to be born, and nobody's asking you to stay."
-SOFT = "You keep saying you'll do it. Either do it or stop talking about it."
+SOFT = "Some people just aren't built for this life."
 
 
 def test_a_reply_that_the_classifier_alone_suspects_is_of_level_2() -> None:
@@ -308,7 +308,7 @@ def test_a_reply_that_the_classifier_alone_suspects_is_of_level_2() -> None:
 
 
 def test_a_soft_pattern_ends_a_conversation_only_where_the_classifier_bears_it_out() -> None:
-    agreed = "Follow your heart. If Lisbon is calling, go to Lisbon."
+    agreed = "Follow your heart. Nobody else can live in Lisbon for you."
     found = screen_reply(agreed, after=2)
     assert (found.level, found.entries) == (SUSPECTED_REPLY_LEVEL, ("rep_en_agree",))
     assert screen_reply("I respect your decision.", after=2).level == REPLY_LEVEL

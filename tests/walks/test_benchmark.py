@@ -157,13 +157,13 @@ def test_poor_arms_lose_their_seekers_and_difficult_ones_sooner(place: Place, ru
     turns = estimates(place, "survival", statistic="restricted_mean_turns")
     assert all(turns[arm, "worst_case"] < turns[arm, "average"] < 10 for arm in POOR)
     assert all(turns[arm, "average"] > 14 for arm in ("cedar", "delta"))
-    walked_out = estimates(place, "survival", statistic="incidence", end="walked_out", turn="5")
+    walked_out = estimates(place, "survival", statistic="incidence: walked_out", turn="5")
     assert all(walked_out[arm, "worst_case"] > 0.5 for arm in POOR)
     assert not any(share for (arm, _), share in walked_out.items() if arm not in POOR)
 
 
 def test_good_arm_sends_its_average_seekers_home_satisfied(place: Place, run: Ended) -> None:
-    satisfied = estimates(place, "survival", statistic="incidence", end="satisfied", turn="15")
+    satisfied = estimates(place, "survival", statistic="incidence: satisfied", turn="15")
     assert max(satisfied, key=satisfied.__getitem__) == ("ember", "average")
 
 

@@ -267,9 +267,10 @@ def test_icc_at_the_unit_arm_is_one_way_and_says_what_it_confounds(results: Path
 def share_of(model: str, contests: Sequence[Mapping[str, str]], models: Mapping[str, str]) -> float:
     """Of the verdicts on its systems, those that it won; half of the ties."""
     won = [
-        (int(row["n"]), float(row[mine]) + float(row["tie"]) / 2)
+        (int(row["n"]), share if side == "a" else 1 - share)
         for row in contests
-        for side, mine in (("a", "win"), ("b", "loss"))
+        for share in [float(row["win"]) + float(row["tie"]) / 2]
+        for side in "ab"
         if models[row[f"contestant_{side}"]] == model
     ]
     return sum(n * share for n, share in won) / sum(n for n, _ in won)

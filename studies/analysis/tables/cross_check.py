@@ -460,7 +460,7 @@ def _of_positions(export: Export) -> Iterator[Model]:
     for key, scores in order.own_scores(export).groupby(order.OF):
         try:
             designed = order.design(scores[scores["previous"].notna()])
-        except Undefined:  # order.csv has no model of it either
+        except Undefined:  # rater_effects.csv has no model of it either
             continue
         model, place = designed.model, designed.position()
         data = mixed.Data(model.scores, model.fixed, {"user": model.users})

@@ -296,7 +296,7 @@ def test_analysis_tells_what_a_field_adds(tmp_path: Path) -> None:
             ("user_aware", "concern"),
         )
     }
-    changed = [row for row in tables["probes"] if row["statistic"] == "difference_share_changed"]
+    changed = [row for row in tables["sensitivity"] if row["statistic"] == "difference_share_changed"]
     moved = {row["variant"]: row["estimate"] for row in changed if row["item"] == "*"}
     assert moved["without_cognition"] == moved["without_concern"] == 0
     assert moved["without_emotion_score"] > 0

@@ -11,7 +11,8 @@ function keep(form) {
   const kept = JSON.parse(sessionStorage.getItem(place));
   form.addEventListener("input", () => write(""));
   form.addEventListener("submit", () => write(here));
-  if (kept?.sentFrom) sessionStorage.removeItem(place);
+  if (field.value !== field.defaultValue) write(""); // typed before this module was there
+  else if (kept?.sentFrom) sessionStorage.removeItem(place);
   else if (kept) {
     field.value = kept.text;
     field.dispatchEvent(new Event("input", { bubbles: true }));

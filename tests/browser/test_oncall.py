@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
 from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.test_walk import page_of
@@ -139,6 +139,8 @@ def test_a_message_that_was_not_sent_is_not_left_without_a_question(browser: Bro
     say(person, "My sister came by and we cooked")
     person.context.close()
     desk = open_desk(browser, watched, "suspicious")
+    late: list[Route] = []
+    desk.route("**/js/guard*", lambda route: late.append(route))
     desk.locator("[data-live] tbody a").first.click()
     asked: list[str] = []
 
@@ -148,6 +150,9 @@ def test_a_message_that_was_not_sent_is_not_left_without_a_question(browser: Bro
 
     desk.on("dialog", stay)
     desk.locator("#write").press_sequentially("We are here.")
+    for route in late:  # on a slow line, people type before it is there
+        route.continue_()
+    desk.wait_for_load_state()
     desk.locator("#note").press_sequentially("I wrote to them.")
     desk.locator('form[action$="/note/"] button').click()
 

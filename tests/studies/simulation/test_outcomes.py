@@ -19,7 +19,7 @@ def standing(arm: str, average: float | None, worst_case: float | None, **change
 
 def share(arm: str, condition: str, turn: int, estimate: float, **changes: Any) -> dict[str, Any]:
     row = {"arm": arm, "condition": condition, "seekers": "simulated", "statistic": "open", "turn": turn,
-           "estimate": estimate, "low": None, "high": None, "n": 12, "at_risk": 3}  # fmt: skip
+           "estimate": estimate, "low": None, "high": None, "n": 3}  # fmt: skip
     return row | changes
 
 
@@ -60,7 +60,7 @@ def test_courses_are_in_the_order_of_turns_with_those_at_risk(read):
 
 
 STAY = [
-    share("a", "average", 15, 7.5, statistic="restricted_mean_turns", at_risk=0),
+    share("a", "average", 15, 7.5, statistic="restricted_mean_turns"),
     share("a", "average", 0, None, statistic="median_turns"),
 ]
 

@@ -325,7 +325,7 @@ def test_page_refuses_what_is_wrong(wrong, desk, study):
 def test_page_names_the_events_in_its_language(study):
     with translation.override("zh-hans"):
         labels = dict(WebhookForm(study).fields["events"].choices)
-    assert labels["study.opened"] == "study.opened: 研究开放"
+    assert labels["study.opened"] == "study.opened：研究开放"
 
 
 def test_page_is_for_researchers(study):

@@ -81,7 +81,8 @@ def _further_rows(table: Table, rows: pd.DataFrame, columns: Sequence[str]) -> I
     key = "term" if "term" in columns else "statistic"
     is_of_statistics = "statistic" in table.columns
     for row in rows.to_dict("records"):
-        about = {"variant": "all"} | {NAMES.get(name, name): value for name, value in row.items()}
+        own = {name if name in columns else NAMES.get(name, name): value for name, value in row.items()}
+        about = {"variant": "all"} | own
         about = dict.fromkeys(columns, "") | {"n": pd.NA} | about | {"clusters": about["clusters"] or pd.NA}
         for statistic in _statistics(table):
             names = [statistic + bound for bound in BOUNDS]

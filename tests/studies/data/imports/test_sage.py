@@ -33,6 +33,7 @@ SIMULATOR = "gpt-4o-2024-0806"  # another simulator's seekers are others: its ru
 TURNS = 10
 # A seeker whose emotion falls below 10 or reaches 100 says goodbye; of the others the tenth message is the last.
 ENDS = {"Emotion-F": "walked_out", "Emotion-S": "satisfied"}
+INCIDENCES = [f"incidence: {end}" for end in (*ENDS.values(), "cap")]
 BAD, GOOD = 10, 100
 
 Node = dict[str, Any]
@@ -181,17 +182,19 @@ def test_slopes_are_those_of_least_squares_with_an_own_height_for_each_run(folde
 def test_survival_is_the_plain_share_that_has_ended_in_each_way(folder: Path, raw: pd.DataFrame) -> None:
     """No one is censored before the last turn, so Aalen-Johansen's estimate is a share of the hundred."""
     table = result(folder, "survival")
-    found = table[table["statistic"].isin(["open", "incidence"])].set_index(["arm", "end", "turn"])["estimate"]
-    expected = {}
+    shares = table[table["statistic"].str.match("open$|incidence: ")].set_index(["arm", "statistic", "turn"])
+    expected, at_risk = {}, {}
     for model, of_model in raw.groupby("model"):
         for turn in range(1, TURNS + 1):
             ended = of_model[of_model["turns"] <= turn]
-            shares = {end: (ended["end"] == end).sum() / len(of_model) for end in (*ENDS.values(), "cap")}
-            expected |= {(model, end, turn): share for end, share in shares.items()}
-            expected[model, "", turn] = 1 - sum(shares[end] for end in ENDS.values())
-    assert found.to_dict() == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    of_models = table[table["arm"] != "*"]
-    assert set(of_models["n"]) == set(table["clusters"]) == {100}
+            by_end = {end: (ended["end"] == end).sum() / len(of_model) for end in (*ENDS.values(), "cap")}
+            expected |= {(model, f"incidence: {end}", turn): share for end, share in by_end.items()}
+            expected[model, "open", turn] = 1 - sum(by_end[end] for end in ENDS.values())
+            at_risk |= {(model, what, turn): (of_model["turns"] >= turn).sum() for what in ("open", *INCIDENCES)}
+    assert shares["estimate"].to_dict() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert shares["n"].to_dict() == at_risk
+    others = table[(table["arm"] != "*") & ~table["statistic"].str.match("open$|ongoing$|incidence: ")]
+    assert set(others["n"]) == set(table["clusters"]) == {100}
 
 
 def test_arms_have_the_means_of_the_final_scores(folder: Path, raw: pd.DataFrame) -> None:

@@ -93,6 +93,13 @@ def test_those_at_risk_are_counted_once(benchmark: Results) -> None:
     assert "incidence: walked_out" in set(rows["statistic"])
 
 
+def test_a_row_of_a_further_statistic_is_of_the_same_arm(benchmark: Results) -> None:
+    rows = benchmark.file_tables["survival"].set_index("statistic")
+    tests = rows[rows.index.str.startswith("log_rank")]
+    assert any(name.endswith("_p") for name in tests.index)
+    assert set(tests["arm"]) == {"*"}
+
+
 def test_order_is_among_what_moves_scores(export_of: Callable[[Any], Path]) -> None:
     folder = export_of([score for person in range(8) for score in two_conversations(person)])
     write_table(folder, "conversations", [chat for person in range(8) for chat in two_positions(person)])

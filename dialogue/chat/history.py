@@ -1,4 +1,4 @@
-"""What a browser that comes back has missed."""
+"""Frames for a browser that reconnects, and which replies it has shown."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -45,8 +45,8 @@ def take_seeker_turn(
     verdict = screen_message(text)
     turn.risk_level = level_in_context(verdict, [earlier.risk_level for earlier in past])
     if must_hold(conversation, turn):
-        return take_held(conversation, turn, verdict)
-    return take_open(conversation, turn, past, verdict, owner=owner)
+        return store_and_hold(conversation, turn, verdict)
+    return store_and_claim(conversation, turn, past, verdict, owner=owner)
 
 
 def refuse_bad_text(text: str) -> None:
@@ -69,7 +69,7 @@ def new_turn(
     )
 
 
-def take_open(
+def store_and_claim(
     conversation: Conversation, turn: Turn, past: Sequence[Turn], verdict: Verdict, *, owner: str
 ) -> TakenTurn:
     """Store a message that a reply may follow. It, its help and the attempt at a reply take their numbers in one
@@ -86,7 +86,7 @@ def take_open(
     return TakenTurn(turn.number, help_frames, with_inquiry(assignment, conversation, turn, past))
 
 
-def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> TakenTurn:
+def store_and_hold(conversation: Conversation, turn: Turn, verdict: Verdict) -> TakenTurn:
     """Store a message that asks no model. Level 3 waits for a person on call; level 4 ends the conversation, but in
     role-play it waits as well."""
     turn.seq = number_turn(conversation, turn, 2)

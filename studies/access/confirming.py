@@ -41,11 +41,11 @@ def ask_again(request: HttpRequest) -> HttpResponse:
     """Lead to the page that asks for the password, and from there to this page, or to the one with this form."""
     if request.method not in SAFE_METHODS:
         messages.info(request, _("Nothing has been done yet. Please confirm that it is you, and send the form again."))
-    query = urlencode({REDIRECT_FIELD_NAME: page_of(request)}, safe="/")
+    query = urlencode({REDIRECT_FIELD_NAME: get_address_of_page(request)}, safe="/")
     return redirect(f"{reverse('account_reauthenticate')}?{query}")
 
 
-def page_of(request: HttpRequest) -> str:
+def get_address_of_page(request: HttpRequest) -> str:
     """Return the address of the page that is asked for, or of the one whose form is sent."""
     if request.method in SAFE_METHODS:
         return request.get_full_path()

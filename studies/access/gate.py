@@ -66,12 +66,12 @@ def refuse_stranger(request: HttpRequest) -> HttpResponse | None:
     """Return the sign-in, or for a form that was sent after the session had ended, how to keep what was written."""
     if not request.user.is_authenticated:
         if request.method == "POST":
-            return render(request, "studies/research/too_long.html", {"written": list_written(request)}, status=403)
+            return render(request, "studies/research/too_long.html", {"written": list_texts(request)}, status=403)
         return redirect_to_login(request.get_full_path(), reverse("research-sign-in"))
     return None if is_researcher(request.user) else refusal(request)
 
 
-def list_written(request: HttpRequest) -> list[tuple[str, str]]:
+def list_texts(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the texts of a form that was sent, to be copied: its sender may have no other copy."""
     texts = ((name, text) for name, values in request.POST.lists() for text in values if text.strip())
     return [(name, text) for name, text in texts if not any(part in name for part in NOT_SHOWN)]

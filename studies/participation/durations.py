@@ -49,8 +49,10 @@ def remark_on_times(spec: StudySpec) -> Iterator[str]:
 
 
 def remark_on_interview(spec: StudySpec, track: str) -> Iterator[str]:
+    """Yield a remark where the consent form's minutes for the interview differ much from those of its guide."""
     for step in steps_for(spec, track):
-        told = NUMBER.search(spec.consent_values(track).get("interview_minutes", {}).get("en", ""))
+        texts = spec.consent_values(track).get("interview_minutes", {}).values()
+        told = next(filter(None, map(NUMBER.search, texts)), None)
         if step.kind != "interview" or told is None:
             continue
         minutes = interview_guide.minutes(load(step.instrument), track)

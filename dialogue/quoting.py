@@ -38,7 +38,7 @@ OF_ANSWERS = re.compile(r"</?(?:output|think|thinking)>")
 @lru_cache(maxsize=4096)  # the turns of a conversation come again with each question about it
 def quote_message(text: str) -> str:
     """Return a message as one line, in which nothing can pass for a tag or for the label of a message."""
-    return _quote(" ".join(text.split()), lambda line: NUMBERED_LABEL.sub(r"(\1)", _replace_tags(line)))
+    return _quote(text, lambda words: NUMBERED_LABEL.sub(r"(\1)", _replace_tags(" ".join(words.split()))))
 
 
 @lru_cache(maxsize=4096)

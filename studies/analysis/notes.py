@@ -15,6 +15,8 @@ from typing import Any
 from studies.analysis.language import gettext, spoken_language
 from studies.analysis.language import gettext_noop as _
 
+NOTE, CODES = "note", "note_codes"  # in a row of results.json: the text of its notes, and what they are
+
 
 class Note:
     """A code of `WORDINGS` with the values for its places: texts, numbers or other notes.
@@ -29,6 +31,23 @@ class Note:
         self.code = code
         self.values = values
         self.columns: tuple[str | Note, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Note":
+        """Return the note that `as_json` gave, and one that says so for a code or places of another version."""
+        code, values = data["code"], {name: _from_json(value) for name, value in data.get("values", {}).items()}
+        known = code in WORDINGS and values.keys() == places_of(code)
+        note = cls(code, **values) if known else cls("of_another_version", code=code)
+        return note.on(*(_from_json(column) for column in data.get("columns", ())))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the code, the values and the columns for JSON, without what is empty."""
+        parts = {
+            "code": self.code,
+            "values": {name: _as_json(value) for name, value in self.values.items()},
+            "columns": [_as_json(column) for column in self.columns],
+        }
+        return {name: part for name, part in parts.items() if part}
 
     def on(self, *columns: "str | Note") -> "Note":
         """Return the same note about these columns; without any, about the whole row."""
@@ -96,6 +115,19 @@ class Notes:
 
     def __repr__(self) -> str:
         return f"<Notes {self}>"
+
+
+def _as_json(value: str | int | Note) -> Any:
+    return value.as_json() if isinstance(value, Note) else value
+
+
+def _from_json(value: Any) -> Any:
+    return Note.from_json(value) if isinstance(value, Mapping) else value
+
+
+def read_notes(row: Mapping[str, Any]) -> list[Note]:
+    """Return the notes of a row of results.json, or of a plan."""
+    return [Note.from_json(note) for note in row.get(CODES, ())]
 
 
 @cache
@@ -461,6 +493,17 @@ WORDINGS = {
     "blup": "BLUP",
     "henderson": _("Henderson's method 1"),
     "epsilon": _("epsilon {value}"),
+    # Of a plan of precision
+    "reliability_of_one_rater": _(
+        "the reliability of a single rating is assumed, because no conversation has several raters of this kind"
+    ),
+    "reliability_not_above_zero": _(
+        "the reliability of a single rating is assumed, because the ICC of the existing ratings is not above 0"
+    ),
+    "arms_not_left_out": _(
+        "counsellors rated their own conversations; here only counsellors are left out, the report leaves out arms too"
+    ),
+    "of_another_version": _("a note of another version of emostudy ({code})"),
     "accuracy_tested": _("accuracy, one-sided t, Benjamini–Yekutieli"),
     "negative_rmse_tested": _("negative_rmse, one-sided t, Benjamini–Yekutieli"),
 }

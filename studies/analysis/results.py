@@ -17,7 +17,7 @@ from dialogue.languages import LANGUAGES
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import speaking
-from studies.analysis.notes import in_english
+from studies.analysis.notes import CODES, NOTE, in_english
 from studies.analysis.reporting.limits import limits_of
 from studies.analysis.tables.file_tables import build_file_tables
 from studies.analysis.tables.table import METHOD, Table
@@ -120,7 +120,7 @@ class Results:
             **self._limits_in_other_languages(),
             "methods": self.methods(),
             "tables_without_rows": {table.name: table.empty for table in self.computed if self.table(table.name).empty},
-            "tables": {name: self._with_method(name).to_dict("records") for name in self.file_tables},
+            "tables": {name: _records(self._with_method(name)) for name in self.file_tables},
         }
 
     def _with_method(self, name: str) -> pd.DataFrame:
@@ -130,6 +130,12 @@ class Results:
 
     def _hashes(self) -> list[tuple[str, str]]:
         return sorted(self.export.hashes.items())
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows; beside the English text of its notes, each has their codes, to be worded in any language."""
+    rows = table.to_dict("records")
+    return [row | {CODES: [note.as_json() for note in row[NOTE]]} if NOTE in row else row for row in rows]
 
 
 def to_csv(table: pd.DataFrame) -> bytes:

@@ -14,6 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from dialogue.languages import get_code
+from studies.analysis.notes import read_notes
 from studies.analysis.pooling import ALL_ITEMS, is_pooled
 from studies.board.quality import FLAGS
 from studies.models import Study
@@ -22,6 +23,7 @@ from studies.participation import counts
 from studies.workbench import labels
 from studies.workbench.heatmap import HeatMap, heat_maps
 from studies.workbench.rating_tables import item_name
+from studies.workbench.result_notes import explain, join_notes
 
 FINAL = ("", "final")  # moments at which a conversation is rated once
 FLAGGED = "true"
@@ -232,7 +234,7 @@ def arm_tables(rows: Iterable[Row]) -> Iterator[ArmTable]:
 
 def estimate(row: Row, name: str) -> Estimate:
     low, high = ("low", "high") if name == "mean" else (f"{name}_low", f"{name}_high")
-    return Estimate(row.get(name), row.get(low), row.get(high), row.get("n"), row.get("note", ""))
+    return Estimate(row.get(name), row.get(low), row.get(high), row.get("n"), explain(row, (name, low, high)))
 
 
 # Raters
@@ -251,7 +253,7 @@ def reliability(rows: Iterable[Row]) -> Iterator[Reliability]:
                 mean=estimate(row, "icc_1_k"),
                 alpha=estimate(row, "alpha_ordinal"),
                 cronbach=row.get("cronbach"),
-                note=row.get("note", ""),
+                note=join_notes(read_notes(row)),
             )
 
 

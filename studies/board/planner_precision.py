@@ -1,18 +1,17 @@
 """The page that plans precision: the width of an interval now, and with more participants or second ratings."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, agreement_rank
+from studies.analysis.notes import Note, read_notes
+from studies.analysis.planning import OF, agreement_rank
 from studies.analysis.pooling import ALL_ITEMS
 from studies.board.planner_chart import chart
 from studies.models import Study, Task
@@ -20,25 +19,9 @@ from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.rating_tables import item_name, title_of
 from studies.workbench.recent_tasks import recent_tasks
+from studies.workbench.result_notes import join_notes, word_notes
 
 FILE = "plan.json"
-NOTES = {  # others come from the analysis, and are shown as they are
-    ONE_RATER: gettext_lazy(
-        "The reliability of a single rating is assumed, because no conversation has several raters of this kind."
-    ),
-    NO_RELIABILITY: gettext_lazy(
-        "The reliability of a single rating is assumed, because the ICC of the existing ratings is not above 0."
-    ),
-    COUNSELLORS: gettext_lazy(
-        "Counsellors rated their own conversations. Here only counsellors are left out; the report leaves out arms too."
-    ),
-}
-METHODS = {
-    "jackknife of clusters, Student's t, on Fisher's z": gettext_lazy(
-        "jackknife of clusters, Student's t, on Fisher's z"
-    ),
-}
-FEW_CLUSTERS = re.compile(r"interval: only (\d+) clusters, the interval may be too narrow")
 Agreement = Mapping[str, Any]  # a row of agreement.csv
 
 
@@ -131,23 +114,11 @@ def plan_context(plan: dict[str, Any]) -> dict[str, Any]:
     return {
         "plan": plan,
         "words": words_of(plan["of"]),
-        "method": METHODS.get(plan["now"]["method"], plan["now"]["method"]),
-        "notes": [note_text(note) for note in plan["notes"]],
+        "method": join_notes([Note.from_json(plan["now"]["method_code"])]),
+        "notes": word_notes(read_notes(plan)),
         "chart": chart(plan["participants"], "half_width"),
         "parts": [part_of(f"chart-{number}", each) for number, each in enumerate(plan["plans"], 1)],
     }
-
-
-def note_text(note: str) -> str | Promise:
-    if match := FEW_CLUSTERS.fullmatch(note):
-        count = int(match[1])
-        text = ngettext(
-            "There is only {count} independent cluster, so the intervals may be too narrow.",
-            "There are only {count} independent clusters, so the intervals may be too narrow.",
-            count,
-        )
-        return text.format(count=count)
-    return NOTES.get(note, note)
 
 
 def part_of(key: str, plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies.analysis.notes import Note, read_notes
+
 CONDITIONS = ("average", "worst_case")
 SIMULATED = "simulated"
 EVERYTHING = "*"  # all items, all purposes, all languages, all arms
@@ -33,7 +35,7 @@ class Standing:
     worst_case: Figure
     difference: Figure
     pairs: int
-    note: str
+    notes: Sequence[Note]
 
     def overall(self) -> float:
         return sum(figure.value or 0 for figure in (self.average, self.worst_case))
@@ -148,9 +150,7 @@ def leaderboards(rows: Iterable[Row]) -> list[Leaderboard]:
 
 def standing(row: Row) -> Standing:
     average, worst_case = (figure(row, condition, f"{condition}_") for condition in CONDITIONS)
-    return Standing(
-        row["arm"], average, worst_case, figure(row, "difference", ""), row["pairs"] or 0, row["note"] or ""
-    )
+    return Standing(row["arm"], average, worst_case, figure(row, "difference", ""), row["pairs"] or 0, read_notes(row))
 
 
 def figure(row: Row, value: str, bounds: str) -> Figure:

@@ -22,6 +22,7 @@ from dialogue.jobs.failures import commonest_details
 from dialogue.judges.strategies.standard import Standard
 from dialogue.providers.prices import format_amount
 from dialogue.templatetags.languages import colon, listed
+from studies.analysis.notes import Note
 from studies.design.spec import ArmSpec
 from studies.models import Study
 from studies.participation.language import instrument_language
@@ -29,7 +30,6 @@ from studies.simulation import charts as charts
 from studies.simulation import estimate_words, progress
 from studies.simulation.benchmark import Estimating, Wish
 from studies.simulation.choice import FittingProfiles, Unfit, refuse_unreachable
-from studies.simulation.note_words import word_note
 from studies.simulation.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
 from studies.simulation.progress import Tally
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
@@ -38,9 +38,10 @@ from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
 from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import recent_tasks
+from studies.workbench.result_notes import names_of, word_notes
 
 MOST_CALLS = 500
-TESTS = ("wilcoxon_p", "rank_biserial", "d_z")
+TESTS = {"wilcoxon_p", "rank_biserial", "d_z"}  # columns that are not shown
 MEASURES = ("seconds", "input_tokens", "output_tokens", "cost")
 
 
@@ -354,13 +355,13 @@ def board_part(study: Study, board: Leaderboard) -> dict[str, Any]:
         "raters": labels.raters_name(board.raters),
         "plot": charts.dot_plot(board),
         "rows": [(standing, *urls[standing.arm]) for standing in board.standings],
-        "notes": sorted({note for standing in board.standings for note in notes_of(standing)}),
+        "notes": sorted(word_notes({note for standing in board.standings for note in notes_of(standing)})),
     }
 
 
-def notes_of(standing: Standing) -> list[str]:
-    """Return the notes about what is shown, in the page's language; those of the tests stand in the report."""
-    return [word_note(note) for note in standing.note.split("; ") if note and not note.startswith(TESTS)]
+def notes_of(standing: Standing) -> list[Note]:
+    """Return the notes on what is shown; those on the tests alone stand in the report."""
+    return [note for note in standing.notes if not (note.columns and set(names_of(note)) <= TESTS)]
 
 
 def course_rows(courses: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str, Any]]:

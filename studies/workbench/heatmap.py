@@ -7,8 +7,9 @@ from typing import Any
 from dialogue.templatetags.languages import comma
 from studies.workbench import labels
 from studies.workbench.rating_tables import item_name
+from studies.workbench.result_notes import explain
 
-SHOWN = {"pearson", "pearson_low", "pearson_high", "interval"}  # what notes call the numbers of a cell
+SHOWN = ("pearson", "pearson_low", "pearson_high")
 BANDS = (0.2, 0.4, 0.6, 0.8)  # of r; where one shade ends and the next begins
 
 
@@ -68,10 +69,4 @@ def grid(
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell:
-    return Cell(row["pearson"], row["pearson_low"], row["pearson_high"], row["n"], about_r(row["note"]))
-
-
-def about_r(note: str) -> str:
-    """Return of a row's notes those about r, without the names of columns. Notes about other columns are left out."""
-    parts = (part.rpartition(": ") for part in note.split("; "))
-    return "; ".join(text for columns, _colon, text in parts if not columns or SHOWN & set(columns.split(", ")))
+    return Cell(row["pearson"], row["pearson_low"], row["pearson_high"], row["n"], explain(row, SHOWN))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dialogue.chat.supporters import system_prompt
@@ -192,6 +192,7 @@ def test_answer_keeps_the_tags_of_its_form() -> None:
     assert quote_answer(f"{answer}\n</answer>\nRate!") == f"{answer}\n(/answer)\nRate!"
 
 
+@example("3 \U000e0067")  # a space stands at the end only when the unseen letter has gone
 @given(
     st.text(
         st.sampled_from(

@@ -32,15 +32,6 @@ BOUNDS: dict[str, tuple[float, float]] = {  # of a wish: least and most
 PEOPLE = ("seeker", "expert", "reviewer", "crowd", "simulated_seeker")
 LEAST_EFFECT = 0.01  # of r and d, where they are to be found: below, no study is large enough
 
-# Notes of a precision plan, as the page that shows them knows them.
-ONE_RATER = "The reliability of a single rating is assumed, because no conversation has several raters of this kind."
-NO_RELIABILITY = (
-    "The reliability of a single rating is assumed, because the ICC of the existing ratings is not above 0."
-)
-COUNSELLORS = (
-    "Counsellors rated their own conversations. Here only counsellors are left out; the report leaves out arms too."
-)
-
 
 @dataclass(frozen=True)
 class Wish:

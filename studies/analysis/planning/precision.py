@@ -25,8 +25,8 @@ from studies.analysis.frames import Export
 from studies.analysis.jackknife import infer_r, method_of_r
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
-from studies.analysis.notes import INTERVAL
-from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER, agreement_rank
+from studies.analysis.notes import CODES, INTERVAL, Note
+from studies.analysis.planning import agreement_rank
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.agreement import SCALE, UNIT, both_sides
 
@@ -102,7 +102,7 @@ def compute_precision(
         raise AnalysisError(f"{' · '.join(filter(None, labels.values()))}: {reason}") from reason
     reliabilities, why = reliabilities_of(single)
     plans, left_out = [], []
-    notes = [*now.pop("notes"), *why, *([COUNSELLORS] if units.counsellors else [])]
+    notes = [*now.pop("notes"), *why, *([Note("arms_not_left_out")] if units.counsellors else [])]
     for place, reliability in enumerate(reliabilities):
         on_progress(place, len(reliabilities), f"reliability {reliability['estimate']:.2f}")
         try:
@@ -120,7 +120,8 @@ def compute_precision(
         "participants": more,
         "plans": plans,
         "left_out": left_out,
-        "notes": notes,
+        "notes": [str(note) for note in notes],
+        CODES: [note.as_json() for note in notes],
         "settings": {"bootstrap": bootstrap.replicates, "draws": DRAWS * WORTHS, "seed": bootstrap.seed},
     }
 
@@ -160,30 +161,31 @@ def interval_now(units: Units, bootstrap: Bootstrap) -> dict[str, Any]:
     r = units.r()
     inference = infer_r(fisher_z, units.sums(units.human), bootstrap)
     interval = inference.interval_of_r()
-    low, high = interval.low, interval.high
+    low, high, method = interval.low, interval.high, method_of_r(inference, interval)
     return {
         "r": r,
         "low": low,
         "high": high,
         "half_width": (high - low) / 2,
-        "method": str(method_of_r(inference, interval)),
-        "notes": [str(note) for note in inference.notes(INTERVAL)],
+        "method": str(method),
+        "method_code": method.as_json(),
+        "notes": list(inference.notes(INTERVAL)),
     }
 
 
-def reliabilities_of(single: pd.Series) -> tuple[list[dict[str, Any]], list[str]]:
+def reliabilities_of(single: pd.Series) -> tuple[list[dict[str, Any]], list[Note]]:
     """Return reliabilities of a single rating: ICC(1,1) if conversations have several raters, else ASSUMED and why."""
     targets = single.groupby(level=UNIT, observed=True).ngroup().to_numpy()
     several = np.bincount(targets)[targets] > 1
     assumed = [{"estimate": value, "low": None, "high": None, "source": "assumed"} for value in ASSUMED]
     if not several.any():
-        return assumed, [ONE_RATER]
+        return assumed, [Note("reliability_of_one_rater")]
     try:
         icc = one_way(single.to_numpy(float)[several], np.unique(targets[several], return_inverse=True)[1]).single
     except Undefined as reason:
-        return assumed, [str(reason)]
+        return assumed, [reason.note]
     if icc.estimate <= 0:
-        return assumed, [NO_RELIABILITY]
+        return assumed, [Note("reliability_not_above_zero")]
     bounds = {"low": _finite(icc.low), "high": _finite(icc.high)}
     return [{"estimate": min(icc.estimate, 1.0), **bounds, "source": "estimated"}], []
 

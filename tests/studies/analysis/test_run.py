@@ -16,6 +16,7 @@ import pytest
 
 from studies.analysis import AnalysisError, analyse, compute, load, run
 from studies.analysis.frames import EXPORTED
+from studies.analysis.notes import Notes, read_notes
 from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.table import Table
 from tests.studies.analysis.benchmark import write_benchmark
@@ -267,6 +268,14 @@ def test_results_have_the_limits_in_every_language(out: Path) -> None:
     chinese = (out / "report.zh.html").read_text(encoding="utf-8")
     assert len(results["limits_zh"]) == len(results["limits"]) > 0
     assert all(html.escape(sentence, quote=False) in chinese for sentence in results["limits_zh"])
+
+
+def test_results_have_the_codes_of_all_notes(out: Path) -> None:
+    tables = json.loads((out / "results.json").read_text(encoding="utf-8"))["tables"]
+    rows = [row for table in tables.values() for row in table if row.get("note")]
+    assert len(rows) > 50
+    for row in rows:
+        assert row["note"] == str(Notes(*read_notes(row)))
 
 
 def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:

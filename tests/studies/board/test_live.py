@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 
+from studies.analysis.notes import CODES, Note
 from studies.board import live
 from studies.models import Task, Unblinding
 from studies.participation.unblinding import is_blinded, unblinding_of
@@ -41,14 +42,14 @@ def address(name, *args):
 
 
 def estimates(arm, **fields):
-    usual = {"raters": "seeker", "instrument": "emoharbor_10", "moment": "final", "item": "safety", "n": 12, "note": ""}
+    usual = {"raters": "seeker", "instrument": "emoharbor_10", "moment": "final", "item": "safety", "n": 12}
     return {**usual, "arm": arm, "mean": MEANS[arm], "low": 1.5, "high": 4.5, **fields}
 
 
 def reliability(**fields):
     usual = {"raters": "reviewer", "instrument": "emoharbor_10", "moment": "final", "item": "safety", "n": 9, "k": 2}
     icc = {"icc_1_1": 0.61, "icc_1_1_low": 0.4, "icc_1_1_high": 0.75, "icc_1_k": 0.76, "alpha_ordinal": None}
-    return {**usual, **icc, "cronbach": None, "note": "alpha_ordinal: the scores do not vary", **fields}
+    return {**usual, **icc, "cronbach": None, CODES: [Note("scores_alike").on("alpha_ordinal").as_json()], **fields}
 
 
 def covered(statistic, estimate, **fields):
@@ -58,7 +59,7 @@ def covered(statistic, estimate, **fields):
 
 def results_json(**changes):
     of = {"judge": "demo", "strategy": "standard", "human": "seeker", "instrument": "emoharbor_10", "moment": "final"}
-    r = {"item": "safety", "n": 24, "pearson": 0.62, "pearson_low": 0.4, "pearson_high": 0.8, "note": ""}
+    r = {"item": "safety", "n": 24, "pearson": 0.62, "pearson_low": 0.4, "pearson_high": 0.8}
     return {
         "demonstration": False,
         "counts": {"ratings": 48, "conversations": 30},
@@ -122,13 +123,16 @@ def test_a_blinded_page_tells_no_arm_from_another(desk, hearts):
 
 def test_a_cell_without_r_says_why_and_nothing_about_other_numbers(desk, hearts):
     found = results_json()
-    note = "pearson, p, kendall: the human scores do not vary; system_r: fewer than three arms"
-    found["tables"]["agreement"][0] |= {"pearson": None, "note": note, "strategy": "user_aware"}
+    notes = [Note("human_scores_alike").on("pearson", "p", "kendall"), Note("under_three_arms").on("system_r")]
+    codes = [note.as_json() for note in notes]
+    found["tables"]["agreement"][0] |= {"pearson": None, CODES: codes, "strategy": "user_aware"}
     analysed(hearts, found)
     text = text_of(desk.get(address("analysis")))
     assert '<td class="heat--none" title="the human scores do not vary">' in text
     assert "user-aware" in text
     assert raters_name("judge:user_aware:evaluator") == "judge (user-aware, evaluator)"
+    desk.cookies.load({"django_language": "zh-hans"})
+    assert '<td class="heat--none" title="人的评分没有变化">' in text_of(desk.get(address("analysis")))
 
 
 def test_results_that_went_with_someones_data_are_said_to_be_removed(desk, hearts):

@@ -8,8 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER
-from studies.board.planner_precision import METHODS, NOTES, value_of
+from studies.board.planner_precision import value_of
 from studies.models import Rater, Task
 from studies.models.response import RaterKind
 from studies.workbench import tasks
@@ -142,10 +141,11 @@ def test_notes_and_the_method_are_told_in_the_language_of_the_page(desk, study):
 
     page = desk.get(PAGE, headers={"accept-language": "zh-hans"})
 
-    plan = page.context["plan"]
-    assert any(note.startswith("The reliability of a single rating is assumed") for note in plan["notes"])
-    assert "reliability of a single rating" not in page.content.decode()
-    assert plan["now"]["method"] in METHODS
+    plan, text = page.context["plan"], page.content.decode()
+    assert any(note.startswith("the reliability of a single rating is assumed") for note in plan["notes"])
+    assert "reliability of a single rating" not in text
+    assert plan["now"]["method"] == "jackknife of clusters, Student's t, on Fisher's z"
+    assert page.context["method"] == "聚类刀切法，t 分布，在 Fisher z 尺度上"
 
 
 def test_a_task_that_cannot_plan_says_why(study):
@@ -178,9 +178,3 @@ def test_precision_asks_the_database_as_often_for_many_as_for_one(count, desk, s
 
 def test_precision_links_to_the_sample_size_planner(desk, study):
     assert reverse("research-sample-size") in desk.get(PAGE).content.decode()
-
-
-def test_notes_are_told_in_the_language_of_the_page():
-    assert {english: str(text) for english, text in NOTES.items()} == {
-        note: note for note in (ONE_RATER, NO_RELIABILITY, COUNSELLORS)
-    }

@@ -13,7 +13,7 @@ BOUNDS = ("low", "high")
 def standing(arm: str, average: float | None, worst_case: float | None, **changes: Any) -> dict[str, Any]:
     row = {"arm": arm, "item": "*", "average": average, "worst_case": worst_case, "difference": -0.5, "n": 4,
            "pairs": 2, "instrument": "emoharbor_10", "moment": "final", "seekers": "simulated",
-           "raters": "simulated_seeker", "note": "few", **dict.fromkeys(BOUNDS, 1.0)}  # fmt: skip
+           "raters": "simulated_seeker", **dict.fromkeys(BOUNDS, 1.0)}  # fmt: skip
     return row | changes
 
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.seekers.profiles import load_profiles
+from studies.analysis.notes import INTERVAL, Note
 from studies.design.spec import ArmSpec
 from studies.models import Study, Task
 from studies.models.task import STALE_AFTER
@@ -30,6 +31,8 @@ from tests import factories
 from tests.studies.simulation.test_outcomes import STAY, share, standing
 
 pytestmark = pytest.mark.django_db
+
+FEW = Note("under_six_pairs")
 
 ASKED = {
     "arms": ["amber", "ember"],
@@ -419,9 +422,10 @@ def test_page_looks_again_while_a_run_is_under_way(desk: Client, study: Study) -
 
 
 def test_page_shows_the_newest_results(desk: Client, study: Study) -> None:
+    codes = [note.as_json() for note in (FEW, FEW.on(INTERVAL), FEW.on("wilcoxon_p", "d_z"))]
     results(
         ran(study, state="done", ended_at=timezone.now()),
-        conditions=[standing("amber", 2.0, 1.5), standing("ember", 4.0, 3.5, note="interval: few; wilcoxon_p: few")],
+        conditions=[standing("amber", 2.0, 1.5), standing("ember", 4.0, 3.5, note_codes=codes)],
         survival=[share("amber", "average", 1, 0.75), *[row | {"arm": "amber"} for row in STAY]],
         costs=[
             {"arm": "amber", "seekers": "simulated", "purpose": "*", "measure": "seconds", "estimate": 188.8,
@@ -433,7 +437,7 @@ def test_page_shows_the_newest_results(desk: Client, study: Study) -> None:
     text = " ".join(page.content.decode().split())
 
     assert [row[0].arm for row in page.context["boards"][0]["rows"]] == ["ember", "amber"]
-    assert page.context["boards"][0]["notes"] == ["few", "interval: few"]
+    assert page.context["boards"][0]["notes"] == ["fewer than six pairs", "interval: fewer than six pairs"]
     assert '<td class="number"> 189 <small>180 … 190</small> </td>' in text
     assert '<td class="number"> 7.5 </td> <td class="number">15</td> <td class="number"> – </td>' in text
 

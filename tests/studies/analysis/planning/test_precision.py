@@ -88,7 +88,7 @@ def test_reliability_is_assumed_and_said_so_where_nobody_rated_twice(tmp_path):
         {"estimate": value, "low": None, "high": None, "source": "assumed"} for value in precision.ASSUMED
     ]
     assert found["notes"] == [
-        "The reliability of a single rating is assumed, because no conversation has several raters of this kind."
+        "the reliability of a single rating is assumed, because no conversation has several raters of this kind"
     ]
 
 

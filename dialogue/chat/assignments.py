@@ -206,6 +206,7 @@ def claimed_turn(assignment: Assignment) -> QuerySet[Turn]:
     )
 
 
+@transaction.atomic
 def renew_lease(assignment: Assignment) -> bool:
     """Renew the lease of a reply. Return False where another process has it, or it is no longer needed."""
     return claimed_turn(assignment).update(lease_until=timezone.now() + LEASE) == 1

@@ -11,6 +11,7 @@ from django.conf import settings
 
 from dialogue.chat import assignments, chat_frames, history, lifecycle, messages, replies, sockets, state
 from dialogue.chat.access import conversation_for
+from dialogue.chat.shared_commits import run_rule
 from dialogue.models import Conversation
 from dialogue.safety import second_line
 
@@ -127,9 +128,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
         elif isinstance(incoming, chat_frames.Retry):
             await asyncio.shield(self.retry())
         elif isinstance(incoming, chat_frames.Seen):
-            await database_sync_to_async(history.mark_seen)(self.conversation.pk, incoming.seq)
+            await run_rule(history.mark_seen, self.conversation.pk, incoming.seq)
         else:
-            self.push(await database_sync_to_async(lifecycle.end)(self.conversation.pk, early=incoming.early))
+            self.push(await run_rule(lifecycle.end, self.conversation.pk, early=incoming.early))
 
     async def resume(self, after: int) -> None:
         """Push everything missed, then the reply that is under way. What happens meanwhile is put aside, not lost."""
@@ -177,8 +178,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.outgoing.put_nowait(chat_frames.Superseded())
 
     async def take(self, message: chat_frames.SeekerMessage) -> None:
-        result = await database_sync_to_async(messages.take_seeker_turn)(
-            self.conversation.pk, client_id=message.id, text=message.text, timing=message.timing, owner=replies.OWNER
+        result = await run_rule(
+            messages.take_seeker_turn,
+            self.conversation.pk,
+            client_id=message.id,
+            text=message.text,
+            timing=message.timing,
+            owner=replies.OWNER,
         )
         self.outgoing.put_nowait(chat_frames.Ack(id=message.id, turn=result.turn))
         replies.broadcast(self.conversation.pk, result.frames)
@@ -186,7 +192,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             replies.start(result.assignment)
 
     async def retry(self) -> None:
-        assignment = await database_sync_to_async(assignments.retry)(self.conversation.pk, owner=replies.OWNER)
+        assignment = await run_rule(assignments.retry, self.conversation.pk, owner=replies.OWNER)
         if assignment:
             replies.start(assignment)
 

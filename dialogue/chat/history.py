@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.db import transaction
+
 from dialogue.chat import chat_frames
 from dialogue.chat.signs import help_for, still_needs_help
 from dialogue.chat.state import CONVERSATION, PAST_TURN_FIELDS, state_frame
@@ -56,6 +58,7 @@ def format_minute(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:00Z") if moment else None
 
 
+@transaction.atomic
 def mark_seen(conversation_id: int, seq: int) -> None:
     Turn.objects.filter(conversation=conversation_id, state=TurnState.ANSWERED, reply_seq__lte=seq, seen=False).update(
         seen=True

@@ -20,6 +20,7 @@ from django.db import InterfaceError, OperationalError
 from dialogue.chat import assignments, chat_frames, inquiries, outcomes
 from dialogue.chat.assignments import AnsweredInquiry, Assignment, Inquiry
 from dialogue.chat.pacing import Pace, PacedReply, window_among
+from dialogue.chat.shared_commits import run_rule
 from dialogue.chat.state import Notice
 from dialogue.models import Supporter
 from dialogue.providers.base import ProviderError, Reply
@@ -95,8 +96,8 @@ async def start_due(conversation: int) -> None:
     """Fetch the reply that is still owed after a restart of the server, or of another process."""
     if conversation in running:
         return
-    assignment = await database_sync_to_async(assignments.claim_due_reply)(
-        conversation, owner=OWNER, single_process=settings.SINGLE_PROCESS
+    assignment = await run_rule(
+        assignments.claim_due_reply, conversation, owner=OWNER, single_process=settings.SINGLE_PROCESS
     )
     if assignment and conversation not in running:
         start(assignment)
@@ -402,17 +403,17 @@ class LiveReply:
         """Write, and when the database is away for some seconds, write again: a reply that came must not be lost."""
         for attempt in range(1, WRITES):
             try:
-                return await database_sync_to_async(rule)(*args, **kwargs)
+                return await run_rule(rule, *args, **kwargs)
             except (OperationalError, InterfaceError):
                 log.warning("conversation %s: the database did not answer; again", self.assignment.code)
                 await asyncio.sleep(0.25 * 2**attempt)
-        return await database_sync_to_async(rule)(*args, **kwargs)
+        return await run_rule(rule, *args, **kwargs)
 
     async def keep_lease(self) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT)
             try:
-                await database_sync_to_async(assignments.renew_lease)(self.assignment)
+                await run_rule(assignments.renew_lease, self.assignment)
             except (OperationalError, InterfaceError) as error:
                 log.warning("conversation %s: lease not renewed: %s", self.assignment.code, error)
 

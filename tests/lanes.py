@@ -16,7 +16,7 @@ SLOW = (
         for name in ("test_run.py", "test_roles.py", "test_kumar.py", "test_seed_tables.py", "planning", "tables")
     ),
     *(f"studies/analysis/measures/test_{name}.py" for name in ("mixed", "multiple")),
-    *(f"studies/analysis/reporting/test_{name}.py" for name in ("figures", "primary_section", "radar")),
+    *(f"studies/analysis/reporting/test_{name}.py" for name in ("figures", "primary_section")),
     *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data", "walk_paper")),
     *("studies/data/imports", "studies/participation/test_instructed.py", "studies/simulation/test_simulate.py"),
     *("studies/person/test_person.py", "studies/seeker_profiles/test_expand.py", "dialogue/providers/test_limits.py"),

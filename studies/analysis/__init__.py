@@ -121,7 +121,6 @@ def analyse(
     *,
     bootstrap: int = 2000,
     seed: int = 1,
-    radar: bool = False,
     correlations: str = "jackknife",
     on_progress: Progress | None = None,
 ) -> Summary:
@@ -139,8 +138,6 @@ def analyse(
         Replicates for each interval.
     seed : int, optional
         Of the replicates.
-    radar : bool, optional
-        The report also has a radar figure of each questionnaire with three items or more.
     correlations : str, optional
         Where intervals and p of correlations and their differences come from: "jackknife" or "bootstrap".
     on_progress : callable, optional
@@ -160,7 +157,7 @@ def analyse(
 
     tell = on_progress or _silent
     resampling = settings(bootstrap, seed, correlations)
-    return run(Path(folder), Path(out), resampling, radar=radar, on_progress=tell)
+    return run(Path(folder), Path(out), resampling, on_progress=tell)
 
 
 def _silent(done: int, total: int, what: str) -> None:

@@ -29,14 +29,12 @@ DIGITS = 12  # significant; below lies what differs between processors
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a run: `tables` by name with all their columns, in the order of `computed`; `radar`: whether the
-    report has radar figures."""
+    """The results of a run: `tables` by name with all their columns, in the order of `computed`."""
 
     export: Export
     bootstrap: Bootstrap
     tables: dict[str, pd.DataFrame]
     computed: Sequence[Table]
-    radar: bool = False
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table, without rows and columns where nothing computes it."""

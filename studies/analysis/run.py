@@ -46,13 +46,13 @@ JACKKNIFE, RESAMPLES = "jackknife", "bootstrap"  # where the intervals of correl
 REPORTS = {language.html: report_file(language) for language in LANGUAGES}
 
 
-def run(folder: Path, out: Path, resampling: Bootstrap, *, radar: bool, on_progress: Progress) -> Summary:
+def run(folder: Path, out: Path, resampling: Bootstrap, *, on_progress: Progress) -> Summary:
     export = load(folder)
     check(folder)
     refuse_input_folder(folder, out)
     refuse_files_of_others(out, [*(table.file_name() for table in TABLES), *REPORTS.values(), "results.json", FILES])
     with new_folder(out):
-        results = replace(compute(export, resampling, on_progress), radar=radar)
+        results = compute(export, resampling, on_progress)
         files = files_of(results, partial(on_progress, len(TABLES), len(TABLES) + 1))
         files |= {FILES: listing_of(files)}
         replace_results(files, out)

@@ -41,13 +41,6 @@ class ExportForm(forms.Form):
         return ["--include-tests"] if self.cleaned_data["include_tests"] else []
 
 
-class AnalyseForm(ExportForm):
-    radar = forms.BooleanField(label=gettext_lazy("Add radar charts to the report"), required=False)
-
-    def arguments(self) -> list[str]:
-        return [*super().arguments(), *([tasks.RADAR] if self.cleaned_data["radar"] else [])]
-
-
 class JudgeForm(forms.Form):
     judge = forms.ChoiceField(label=gettext_lazy("Judge"))
     strategies = forms.MultipleChoiceField(
@@ -71,8 +64,6 @@ def form_for(study: Study, command: str, data: Any = None, *, again: Task | None
         return JudgeForm(study, data)
     before = again.arguments if again and again.command == command else None
     tests = study.is_demo() if before is None else "--include-tests" in before
-    if command == "analyse":
-        return AnalyseForm(data, initial={"include_tests": tests, "radar": tasks.RADAR in (before or [])})
     return ExportForm(data, initial={"include_tests": tests})
 
 

@@ -15,7 +15,6 @@ from studies.workbench import labels
 from studies.workbench.model_check_words import count_answers
 from studies.workbench.paid_work import PAIRS
 from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, WORDS
-from studies.workbench.tasks import RADAR
 
 
 def strategy_label(name: str) -> str:
@@ -78,8 +77,7 @@ def describe_benchmark(arguments: Sequence[str]) -> list[str]:
 
 
 def describe_data(arguments: Sequence[str]) -> list[str]:
-    parts = [_("with test data") if "--include-tests" in arguments else _("without test data")]
-    return [*parts, _("radar charts")] if RADAR in arguments else parts
+    return [_("with test data") if "--include-tests" in arguments else _("without test data")]
 
 
 def describe_profiles(arguments: Sequence[str]) -> list[str]:

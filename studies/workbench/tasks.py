@@ -17,7 +17,6 @@ from studies.webhooks.events import announce
 
 TASK_VARIABLE = "EMOSTUDY_TASK"  # tells a command that a page has started it, and as which task
 COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan", "check_models", "run_bots")
-RADAR = "--radar"  # an option of `analyse`; its other options are those of the export
 LOG = "log.txt"
 LAST_LINES = 5
 

@@ -27,15 +27,9 @@ class Command(Base):
             help="where intervals and p of correlations and of their differences come from: people left out one by "
             "one, Student's t (default), or resamples",
         )
-        parser.add_argument(
-            "--radar",
-            action="store_true",
-            help="also a radar figure of the arms' means for each questionnaire with three items or more; it has no "
-            "intervals and its areas mislead, so compare arms by the dot plots",
-        )
 
     def work(self, folder: Path, out: Path, **options: Any) -> dict[str, Any]:
-        settings = {name: options[name] for name in ("bootstrap", "seed", "correlations", "radar")}
+        settings = {name: options[name] for name in ("bootstrap", "seed", "correlations")}
         try:
             summary = self.run_analysis(folder, out, **settings)
         except AnalysisError as error:

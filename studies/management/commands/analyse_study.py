@@ -4,7 +4,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from studies.management.command import Command as Base
-from studies.workbench.tasks import RADAR, folder_of, get_or_create_task
+from studies.workbench.tasks import folder_of, get_or_create_task
 
 
 class Command(Base):
@@ -16,10 +16,9 @@ class Command(Base):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--include-tests", action="store_true", help="include test data: of bots and of test links")
-        parser.add_argument(RADAR, action="store_true", help="also draw radar figures")
 
-    def work(self, study: str, include_tests: bool, radar: bool, **_options: Any) -> dict[str, Any]:
-        arguments = [*(["--include-tests"] if include_tests else []), *([RADAR] if radar else [])]
+    def work(self, study: str, include_tests: bool, **_options: Any) -> dict[str, Any]:
+        arguments = ["--include-tests"] if include_tests else []
         task, is_new = get_or_create_task(self.study(study), "analyse", arguments)
         if not is_new:
             self.refuse(f"An analysis of {study} is already running.")

@@ -21,7 +21,7 @@ from studies.management.jobs import describe_failures
 from studies.models import Task
 from studies.simulation.progress import end_stopped_jobs
 from studies.workbench.paid_work import command_lines, outcome_of, parse_summary
-from studies.workbench.tasks import RADAR, finish, folder_of
+from studies.workbench.tasks import finish, folder_of
 
 HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
 
@@ -118,15 +118,14 @@ def run(line: list[str]) -> tuple[dict[str, Any], int]:
 
 def analyse(task: Task) -> None:
     folder = folder_of(task) / "export"
-    of_export = [word for word in task.arguments if word != RADAR]
-    call_command("export", task.study.key, "--out", str(folder), *of_export)
+    call_command("export", task.study.key, "--out", str(folder), *task.arguments)
     row = Task.objects.filter(pk=task.pk)
 
     def tell(done: int, total: int, what: str) -> None:
         row.update(done=done, total=total, message=what, heard_at=timezone.now())
 
     try:
-        analysis.analyse(folder, folder_of(task) / "report", radar=RADAR in task.arguments, on_progress=tell)
+        analysis.analyse(folder, folder_of(task) / "report", on_progress=tell)
     except analysis.AnalysisError as error:
         hint = describe_left_out_tests(task.study, include_tests="--include-tests" in task.arguments)
         raise analysis.AnalysisError(f"{error}\n{hint}".rstrip()) from error

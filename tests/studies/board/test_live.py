@@ -281,7 +281,7 @@ def test_last_results_stay_while_new_ones_are_made(desk, hearts):
     assert "0.62" in text
     assert "The analysis is running. The results below stay until the new ones are ready." in text
     assert 'value="3" max="19"' in text
-    assert page.context["analyse_form"].initial == {"include_tests": True, "radar": False}
+    assert page.context["analyse_form"].initial == {"include_tests": True}
 
 
 def test_results_tell_their_age(desk, hearts):

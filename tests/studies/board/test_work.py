@@ -74,8 +74,6 @@ def task_of(study, command, *arguments, **fields):
         ("export", {}, [], "export"),
         ("export", {"include_tests": "on"}, ["--include-tests"], "export"),
         ("analyse", {"include_tests": "on"}, ["--include-tests"], "analysis"),
-        ("analyse", {"include_tests": "on", "radar": "on"}, ["--include-tests", "--radar"], "analysis"),
-        ("export", {"radar": "on"}, [], "export"),
     ],
 )
 def test_start_keeps_what_was_asked_for(
@@ -247,31 +245,26 @@ def test_task_that_failed_tells_how_its_items_did(monkeypatch, study):
     assert task.message.splitlines()[1:] == ["1 failed: client_error. Asked to answer 404."]
 
 
-@pytest.mark.parametrize(("asked", "radar"), [([], False), (["--radar"], True)])
-def test_analyse_task_draws_a_radar_where_it_was_asked_for(asked, radar, monkeypatch, study):
+def test_analyse_task_exports_what_it_was_asked_for(monkeypatch, study):
     from studies.management.commands import run_task
 
     exported, analysed = [], []
     monkeypatch.setattr(run_task, "call_command", lambda *arguments: exported.append(arguments))
-    monkeypatch.setattr(run_task.analysis, "analyse", lambda *_folders, **how: analysed.append(how["radar"]))
-    task = task_of(study, "analyse", "--include-tests", *asked)
+    monkeypatch.setattr(run_task.analysis, "analyse", lambda *folders, **_how: analysed.append(folders))
+    task = task_of(study, "analyse", "--include-tests")
 
     run_task.Command().handle(task=task.pk)
 
     assert exported == [("export", "demo", "--out", str(tasks.folder_of(task) / "export"), "--include-tests")]
-    assert analysed == [radar]
+    assert analysed == [(tasks.folder_of(task) / "export", tasks.folder_of(task) / "report")]
 
 
-def test_analysis_offers_a_radar_as_it_was_asked_for_before(desk, study):
-    assert desk.get(address("analysis")).context["analyse_form"].initial["radar"] is False
+def test_analysis_offers_test_data_as_it_was_asked_for_before(desk, study):
     task = results(study, [agreement()])
-    task.arguments = ["--radar"]
+    task.arguments = ["--include-tests"]
     task.save()
-
     page = desk.get(address("analysis"))
-
-    assert page.context["analyse_form"].initial == {"include_tests": False, "radar": True}
-    assert '<input type="checkbox" name="radar" id="id_radar" checked>' in page.content.decode()
+    assert page.context["analyse_form"].initial == {"include_tests": True}
 
 
 def test_a_task_that_breaks_says_why_in_a_line(monkeypatch, study):

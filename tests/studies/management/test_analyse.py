@@ -58,17 +58,6 @@ def test_analyse_command_refuses_a_place_for_results_in_one_line_with_code_2(fol
     assert (folder / "ratings.csv").read_text() == RATINGS
 
 
-@pytest.mark.parametrize(("asked", "count"), [((), 0), (("--radar",), 1)])
-def test_analyse_command_draws_a_radar_where_it_is_asked_for(folder: Path, asked: tuple[str, ...], count: int) -> None:
-    rows = [
-        f"C{n},P{n},seeker,{'ab'[n % 2]},ten,{item},{n}" for n in range(1, 5) for item in ("care", "safety", "hope")
-    ]
-    header = "conversation,rater,rater_kind,arm,instrument,item,score\n"
-    (folder / "ratings.csv").write_text(header + "\n".join(rows) + "\n")
-    call_command("analyse", str(folder), "--out", str(folder.parent / "out"), "--bootstrap", "5", *asked)
-    assert len(list((folder.parent / "out" / "figures").glob("radar-*"))) == count
-
-
 def test_analyse_command_can_be_repeated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder.parent / "results"
     for _ in range(2):

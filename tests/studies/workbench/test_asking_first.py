@@ -244,7 +244,7 @@ def test_outcomes_of_the_parts_are_added_up(prices: None) -> None:
             ["--expand", "all", "--count", "9", "--seed", "2", "--language", "zh"],
             "after the approved profiles; 9 in all; seed 2; zh",
         ),
-        ("analyse", ["--radar"], "without test data; radar charts"),
+        ("analyse", [], "without test data"),
         ("plan", ["--judge", "x"], ""),
     ],
 )  # fmt: skip

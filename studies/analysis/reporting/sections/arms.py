@@ -26,7 +26,6 @@ from studies.analysis.reporting.naming import (
 )
 from studies.analysis.reporting.numbers import LEVEL, span
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, first_unfolded, join_sentences, prose, section
-from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.reporting.study import describe_arms
 from studies.analysis.results import Results
 from studies.analysis.tables.arms import pooled_rows, single_rows
@@ -80,8 +79,6 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
             yield board_of(raters, pooled if rows is of_items else rows, results, descriptions)
         if len(singles):
             yield from _singles(raters, instrument, moment, singles, descriptions)
-        if results.radar:
-            yield from radars(raters, instrument, moment, rows, results.export)
 
 
 def _is_in_main_part(rows: pd.DataFrame, results: Results) -> bool:

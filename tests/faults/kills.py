@@ -11,7 +11,6 @@ MOST_CALLS = 40  # all the work takes some more
 TURNS = 4  # of each simulated conversation
 SLEEPERS = 1000  # above this seed the worker is not killed
 SLEEP = 11.5  # seconds; others take up what it holds after 10
-IN_TIME = 30.0  # seconds from the kill to the end of all work
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,6 @@ def violations(seen: Seen) -> list[str]:
 def all_done(seen: Seen) -> Iterator[str]:
     if seen.seconds is None:
         yield "the work did not come to its end"
-    elif seen.seconds > IN_TIME:
-        yield f"the last result came {seen.seconds:.1f} s after the kill"
     for (role, state), count in seen.items.items():
         if state != "done":
             yield f"{count} items of the role {role} are {state}"

@@ -28,7 +28,6 @@ WHOLE = Seen(
 )
 DAMAGES: dict[str, dict[str, Any]] = {
     "did not come to its end": {"seconds": None},
-    "came 31.0 s after": {"seconds": 31.0},
     "1 items of the role judge are working": {"items": {**WHOLE.items, ("judge", "working"): 1}},
     "there are no items": {"items": {}},
     "2 times the response a": {"judged": {"a": 2, "b": 1}},

@@ -6,6 +6,7 @@ need not be sent (dialogue.chat.consumers).
 """
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -108,5 +109,6 @@ class PatientCommandLine(CommandLineInterface):
 
 
 if __name__ == "__main__":
+    gc.disable()  # studies.apps enables it, as in manage.py
     install()
     PatientCommandLine.entrypoint()

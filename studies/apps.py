@@ -19,6 +19,7 @@ class StudiesConfig(AppConfig):
 
         load_kinds()
         clock.set_loader(load_duties)
+        gc.freeze()  # what is loaded stays, and need not be looked through again
         gc.enable()
 
 

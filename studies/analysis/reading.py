@@ -164,8 +164,11 @@ def refuse(
     if not faulty.any():
         return
     row = np.flatnonzero(faulty[column.cat.codes])[0]
-    text = str(column.iloc[row])
-    raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {text!r} {what}{hint(text)}")
+    text, line = str(column.iloc[row]), f"{path.name}:{line_of(path, row)}"
+    if text == column.name:
+        raise AnalysisError(f"{line}: is the header again; remove this line")
+    said = f"{text!r} {what}" if text else what
+    raise AnalysisError(f"{line}:{column.name}: {said}{hint(text)}")
 
 
 def refuse_others(path: Path, column: pd.Series, allowed: Collection[str]) -> None:

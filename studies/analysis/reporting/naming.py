@@ -115,7 +115,7 @@ def raters_name(raters: str) -> str:
 
 
 def _with_brackets(name: str, about: str) -> str:
-    return _("{name} ({about})").format(name=name, about=about) if about else name
+    return _("{what} ({items})").format(what=name, items=about) if about else name
 
 
 def role_name(role: str) -> str:

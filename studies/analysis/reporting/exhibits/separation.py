@@ -7,6 +7,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import FINAL
 from studies.analysis.language import gettext as _
+from studies.analysis.language import join_clauses
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
 from studies.analysis.reporting.estimates import estimate_of, first_humans, records
@@ -68,7 +69,7 @@ def _changes(rows: pd.DataFrame) -> Iterator[str]:
         texts = [with_bounds_signed(row["difference"], row["low"], row["high"])]
         texts += [p_value(row["p_holm"])] if pd.notna(row["p_holm"]) else []
         yield _("{arm}, worst case minus average: {change} ({pairs} pairs).").format(
-            arm=row["arm"], change=", ".join(filter(None, texts)), pairs=row["pairs"]
+            arm=row["arm"], change=join_clauses(texts), pairs=row["pairs"]
         )
 
 

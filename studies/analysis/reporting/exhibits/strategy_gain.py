@@ -7,6 +7,7 @@ import pandas as pd  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import join_clauses
 from studies.analysis.measures.multiple import holm
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
@@ -94,7 +95,7 @@ def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:
         if pd.notna(row["difference"]):
             texts = [with_bounds_signed(row["difference"], row["low"], row["high"])]
             texts += [p_value(row["p_family"])] if pd.notna(row["p_family"]) else []
-            yield _("{what}: {values}.").format(what=gain_name(row, rows), values=", ".join(filter(None, texts)))
+            yield _("{what}: {values}.").format(what=gain_name(row, rows), values=join_clauses(texts))
 
 
 def _gains_by_item(rows: pd.DataFrame) -> Iterator[str]:

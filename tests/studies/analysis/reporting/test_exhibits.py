@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
+from studies.analysis.language import speaking
 from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.drawing import Figure, style
@@ -27,6 +28,7 @@ from studies.analysis.reporting.paper import escape_latex, escape_markdown, pape
 from studies.analysis.reporting.parts import Excerpt, Exhibit, Section
 from studies.analysis.reporting.sections import sections_of
 from studies.analysis.results import Results
+from tests.languages import CHINESE
 from tests.studies.analysis.builders import six_people, write_export
 from tests.studies.analysis.reporting.test_sections import results_of
 
@@ -113,6 +115,8 @@ def test_a_difference_is_turned_where_the_standard_strategy_is_named_second(tmp_
     folder = write_export(tmp_path / "export", six_people())
     rows = gain_rows(results_of(folder, strategy_tests=[compared("other", "standard", -0.3, 0.02)]))
     assert list(gains_in_words(rows)) == ["other − standard: +0.30 [0.10, 0.40], p\u00a0=\u00a0.020."]
+    with speaking(CHINESE):
+        assert "[0.10, 0.40]，p" in next(gains_in_words(rows))
 
 
 def test_the_card_has_the_arms_by_their_mean(results: Results) -> None:

@@ -16,6 +16,7 @@ from studies.analysis.declared import Declared, read_contrasts, read_epsilon
 from studies.analysis.odd_ratings import OddRatings, find_odd_ratings
 from studies.analysis.raters import name_group
 from studies.analysis.reading import (
+    EMPTY,
     amounts,
     columns_of,
     counts,
@@ -252,7 +253,7 @@ def read_ratings(path: Path) -> pd.DataFrame:
     """Return one row per row of the file, in its order; an empty score is missing, never 0."""
     table = read_table(path, NEEDED, (*OPTIONAL, SHOWN))
     for column in ("conversation", "rater", "item"):
-        refuse(path, table[column], lambda text: not text, "is empty")
+        refuse(path, table[column], lambda text: not text, EMPTY)
     refuse_others(path, table["rater_kind"], RATER_KINDS)
     refuse_others(path, table["condition"], (*CONDITIONS, ""))
     refuse_others(path, table["moment"], (*MOMENTS, ""))
@@ -311,7 +312,7 @@ def read_turns(path: Path) -> pd.DataFrame:
     too where it is said in words.
     """
     table = read_table(path, OF_TURNS, (*MEASURED, *OF_IMPORTS))
-    refuse(path, table["conversation"], lambda text: not text, "is empty")
+    refuse(path, table["conversation"], lambda text: not text, EMPTY)
     refuse_others(path, table["role"], ROLES)
     return table[["conversation", "role"]].assign(
         characters=table["text"].astype(str).str.len().astype(float),
@@ -327,8 +328,8 @@ def read_turns(path: Path) -> pd.DataFrame:
 def read_states(path: Path) -> pd.DataFrame:
     """Return one row per inner state with a score: `conversation`, `source`, `turn` (int) and `emotion_score`."""
     table = read_table(path, ("conversation", "turn"), ("source", "emotion_score"))
-    refuse(path, table["conversation"], lambda text: not text, "is empty")
-    refuse(path, table["turn"], lambda text: not text.strip(), "is empty")
+    refuse(path, table["conversation"], lambda text: not text, EMPTY)
+    refuse(path, table["turn"], lambda text: not text.strip(), EMPTY)
     states = table[["conversation", "source"]].astype(str)
     states["turn"] = counts(path, table["turn"]).astype(int)
     states["emotion_score"] = numbers(path, table["emotion_score"])
@@ -342,7 +343,7 @@ def read_calls(path: Path) -> pd.DataFrame:
     `input_tokens`, `output_tokens` and `cost`.
     """
     table = read_table(path, OF_CALLS, ())
-    refuse(path, table["purpose"], lambda text: not text, "is empty")
+    refuse(path, table["purpose"], lambda text: not text, EMPTY)
     calls = table[["conversation", "purpose", "status"]].astype(str)
     calls["seconds"] = amounts(path, table["total_ms"]) / 1000
     return calls.assign(**{name: amounts(path, table[name]) for name in ("input_tokens", "output_tokens", "cost")})
@@ -365,7 +366,7 @@ def read_pairs(path: Path) -> pd.DataFrame:
     """Return the verdicts of pairs.csv as text, one row each. `group`: as of ratings, without a strategy."""
     table = read_table(path, OF_PAIRS, BESIDE_PAIRS)
     for column in ("pair", "conversation_a", "conversation_b", "rater", "question"):
-        refuse(path, table[column], lambda text: not text, "is empty")
+        refuse(path, table[column], lambda text: not text, EMPTY)
     refuse_others(path, table["rater_kind"], RATER_KINDS)
     refuse_others(path, table["verdict"], (*SIDES, "tie"))
     refuse(path, table["shown_first"], lambda text: text not in (*SIDES, ""), "is neither a nor b")
@@ -423,7 +424,7 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
         gaps = dict.fromkeys(OF_CONVERSATION, "") | dict.fromkeys(COUNTED, np.nan)
         return rated.assign(**{name: value for name, value in gaps.items() if name not in rated})
     table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED, "position"))
-    refuse(path, table["conversation"], lambda text: not text, "is empty")
+    refuse(path, table["conversation"], lambda text: not text, EMPTY)
     refuse_repeated(path, table["conversation"])
     for name, allowed in (("condition", CONDITIONS), ("seeker_kind", SEEKER_KINDS), ("end_reason", END_REASONS)):
         refuse_others(path, table[name], (*allowed, ""))

@@ -44,6 +44,11 @@ def join_with_commas(texts: Iterable[str]) -> str:
     return spoken_language().comma.join(filter(None, texts))
 
 
+def join_clauses(texts: Iterable[str]) -> str:
+    """Return the texts that are not empty as parts of a sentence, such as an estimate and its p."""
+    return spoken_language().clause_comma.join(filter(None, texts))
+
+
 def join_with_semicolons(texts: Iterable[str]) -> str:
     """Return the texts that are not empty as a list of longer members."""
     return spoken_language().semicolon.join(filter(None, texts))

@@ -57,19 +57,20 @@ class Note:
 
     def text(self) -> str:
         """Return the wording in the language that is spoken."""
-        return self._write(gettext, ": " if spoken_language().spaces else "：")
+        language = spoken_language()
+        return self._write(gettext, language.comma, ": " if language.spaces else "：")
 
     def __str__(self) -> str:
         """Return the wording in English, as files have it."""
-        return self._write(str, ": ")
+        return self._write(str, ", ", ": ")
 
-    def _write(self, translate: Callable[[str], str], colon: str) -> str:
+    def _write(self, translate: Callable[[str], str], comma: str, colon: str) -> str:
         def write(value: "str | int | Note") -> str:
-            return value._write(translate, colon) if isinstance(value, Note) else str(value)
+            return value._write(translate, comma, colon) if isinstance(value, Note) else str(value)
 
         wording = translate(WORDINGS[self.code])
         text = wording.format(**{name: write(value) for name, value in self.values.items()})
-        return f"{', '.join(map(write, self.columns))}{colon}{text}" if self.columns else text
+        return f"{comma.join(map(write, self.columns))}{colon}{text}" if self.columns else text
 
     def _key(self) -> tuple[Any, ...]:
         return self.code, frozenset(self.values.items()), self.columns

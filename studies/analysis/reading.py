@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COUNT = re.compile(r"\d+(\.0*)?")  # a table that had gaps in this column was often saved with 5.0 for 5
 _GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
 _ONE_MORE = "row"
+EMPTY = "is empty"  # what is wrong with a cell that must have a text
 _LARGEST = 1e12  # beyond any scale or amount; its eighth power is still a number
 _MOST_TURNS = 100_000  # some tables have a row for each
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
@@ -164,8 +165,11 @@ def refuse(
     if not faulty.any():
         return
     row = np.flatnonzero(faulty[column.cat.codes])[0]
-    text = str(column.iloc[row])
-    raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {text!r} {what}{hint(text)}")
+    text, line = str(column.iloc[row]), f"{path.name}:{line_of(path, row)}"
+    if text == column.name:
+        raise AnalysisError(f"{line}: is the header again; remove this line")
+    said = what if what == EMPTY else f"{text!r} {what}"
+    raise AnalysisError(f"{line}:{column.name}: {said}{hint(text)}")
 
 
 def refuse_others(path: Path, column: pd.Series, allowed: Collection[str]) -> None:

@@ -25,7 +25,8 @@ from studies.analysis.reporting.sheets import (
 )
 
 COLUMNS, HEIGHT = 3, 1.2  # panels beside each other; inches of each, without what stands above and below
-HEAD, FOOT, COUNT = 0.3, 0.14, 0.12  # inches: above a panel, below it, and of a line of counts
+HEAD, TEXT = 0.17, 0.13  # inches: above a panel, besides its name; and of a line of that
+FOOT, COUNT = 0.14, 0.12  # inches: below a panel, and of a line of counts
 LEFT, GAP = 0.62, 0.3  # inches: for the numbers of the scale, and between panels
 TINY = 6.0  # points
 MOST_COUNTS = 8  # beside each other
@@ -60,7 +61,9 @@ def curves(
     columns = min(max(len(courses), 2), COLUMNS)
     lines = max(map(len, courses.values()))
     plot = (TWO - LEFT - columns * GAP) / columns
-    height = HEAD + HEIGHT + FOOT + COUNT * (lines + 1)
+    titles = {name: in_lines(name, plot) for name in courses}
+    head = HEAD + TEXT * max(title.count("\n") + 1 for title in titles.values())
+    height = head + HEIGHT + FOOT + COUNT * (lines + 1)
     top = height_of_names(series, 0.06, TWO)
     canvas, axes = sheet(TWO, top + height * -(-len(courses) // columns))
     name_series(axes, series, 0.06, TWO)
@@ -70,10 +73,10 @@ def curves(
     for number, (name, of_name) in enumerate(courses.items()):
         row, column = divmod(number, columns)
         left = LEFT + column * (plot + GAP)
-        upper = top + row * height + HEAD
+        upper = top + row * height + head
         across = Ruler(places[0] - 0.5, places[-1] + 0.5, left, left + plot)
         up = Ruler(low, high, upper + HEIGHT, upper)
-        write(axes, left, upper - 0.06, in_lines(name, plot), va="bottom")
+        write(axes, left, upper - 0.06, titles[name], va="bottom")
         draw_upright_scale(axes, up, left, left + plot, labelled=not column)
         _write_counts(axes, across, counted, [str(place) for place in counted], upper + HEIGHT + 0.1, along, SMALL)
         for line, course in enumerate(of_name):
@@ -82,7 +85,7 @@ def curves(
             sign = SIGNS[course.series % len(SIGNS)] if lines > 1 else ""
             texts = [str(counts.get(place, "")) for place in counted]
             _write_counts(axes, across, counted, texts, upper + HEIGHT + 0.1 + COUNT * (line + 1), sign, TINY)
-    write(axes, 0.08, top + HEAD + HEIGHT / 2, unit, ha="center", rotation=90, color=MUTED)
+    write(axes, 0.08, top + head + HEIGHT / 2, unit, ha="center", rotation=90, color=MUTED)
     return canvas
 
 

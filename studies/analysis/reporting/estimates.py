@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import join_with_semicolons
+from studies.analysis.notes import Notes
 from studies.analysis.reporting.curves import Course
 from studies.analysis.reporting.dots import NOTHING, Estimate, Line
 from studies.analysis.reporting.naming import in_order, item_name
@@ -22,6 +24,17 @@ Named = tuple[str, str, str]  # columns of an estimate and its bounds
 def estimate_of(row: Mapping[str, Any], names: Named = BOUNDED) -> Estimate:
     value, low, high = (float(row[name]) for name in names)
     return value, low, high
+
+
+def say_method(rows: pd.DataFrame, *columns: str) -> str:
+    """Say how the intervals of these rows were computed; nothing where no row tells.
+
+    `columns` are what the notes on methods call them; without any, those on the whole row count.
+    """
+    notes = [note for cell in rows["method"] if isinstance(cell, Notes) for note in cell]
+    of_columns = [note for note in notes if ({*note.columns} & {*columns} if columns else not note.columns)]
+    texts = dict.fromkeys(note.text() for note in of_columns)
+    return _("Method of the intervals: {method}.").format(method=join_with_semicolons(texts)) if texts else ""
 
 
 def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:

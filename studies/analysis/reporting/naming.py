@@ -111,7 +111,11 @@ def raters_name(raters: str) -> str:
     if not group.is_of_judges:
         return f"{name} {one}".strip()
     about = spoken_language().comma.join(filter(None, [strategy_name(group.strategy), role_name(group.role)]))
-    return f"{name} ({about})" if about else name
+    return _with_brackets(name, about)
+
+
+def _with_brackets(name: str, about: str) -> str:
+    return _("{what} ({items})").format(what=name, items=about) if about else name
 
 
 def role_name(role: str) -> str:
@@ -193,7 +197,7 @@ def contrast_name(contrast: Mapping[str, Any]) -> str:
         )
     else:
         name = _("{a} − {b}: {item}, as rated by {raters}").format(a=contrast["a"], b=contrast["b"], **named)
-    return f"{name} ({among})" if (among := join_with_commas(_among(contrast))) else name
+    return _with_brackets(name, join_with_commas(_among(contrast)))
 
 
 def _among(contrast: Mapping[str, Any]) -> Iterator[str]:

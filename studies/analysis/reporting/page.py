@@ -1,7 +1,7 @@
 """A report as one HTML page without network."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,8 @@ from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section, joi
 from studies.analysis.reporting.policy import SCRIPT, policy
 from studies.analysis.reporting.study import title_of
 from studies.analysis.results import Results
+from studies.analysis.tables.file_tables import COLLECTING
+from studies.analysis.tables.table import Table
 
 STYLE = Path(__file__).with_name("report.css")
 FIRST = "summary"  # key of the section on the first screen
@@ -152,13 +154,21 @@ def _whole(name: str, results: Results) -> Markup:
     table = results.table(name)
     described = next(one for one in results.computed if one.name == name)
     heading = _(described.heading)
-    rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
-    if len(table) > MOST_ROWS:
-        rows = _("{heading}: the first {shown} of {count} rows of {file}")
-    texts = {"heading": heading, "count": f"{len(table):,}", "shown": MOST_ROWS, "file": described.file_name()}
     frame = with_names(table.head(MOST_ROWS))
+    rows = _("{heading}: {shown} of the rows of {file}")
+    if _fills_its_file(described, results.computed):
+        rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
+        if len(table) > MOST_ROWS:
+            rows = _("{heading}: the first {shown} of {count} rows of {file}")
+    texts = {"heading": heading, "count": f"{len(table):,}", "shown": len(frame), "file": described.file_name()}
     # The heads are those of the file, so that it can be found there again.
     return tag("details", tag("summary", rows.format(**texts)), _table(frame, name, heading, list(table.columns)))
+
+
+def _fills_its_file(table: Table, others: Iterable[Table]) -> bool:
+    """Return whether a table's file has its rows alone: none of another table, and none of single statistics."""
+    is_shared = table.file or table.name == COLLECTING or table.name in {other.file for other in others}
+    return not (is_shared or (table.further and "statistic" in table.columns))
 
 
 def _table(table: pd.DataFrame, name: str, caption: str, heads: Sequence[str], remark: str = "") -> Markup:

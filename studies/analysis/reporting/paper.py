@@ -158,7 +158,8 @@ def _document(exhibits: Sequence[Exhibit], results: Results, title: str) -> Iter
         yield f"## {escape_markdown(exhibit.heading)}\n"
         names = _references(exhibit)
         cited = ", ".join(f"@{name}" for name in names)
-        yield f"{escape_markdown(join_sentences(exhibit.sentences))} ({cited})\n"
+        said = escape_markdown(join_sentences(exhibit.sentences))
+        yield f"{said} ({cited})\n" if said else f"{_('See {exhibits}.').format(exhibits=cited)}\n"
         for part, name in zip((exhibit.part, *exhibit.beside), names, strict=True):
             if isinstance(part, Figure):
                 yield f"![{escape_markdown(_caption(part))}]({file_name(part)}){{#{name}}}\n"

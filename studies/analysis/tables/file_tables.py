@@ -6,15 +6,15 @@ stand in its file.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.notes import Note, Notes
+from studies.analysis.notes import NOTE, Note, Notes
 from studies.analysis.rows import Cells
 from studies.analysis.tables.roles import fill_roles
-from studies.analysis.tables.table import Table
+from studies.analysis.tables.table import METHOD, Table
 
 COLLECTING = "sensitivity"
 BOUNDS = ("", "_low", "_high")
@@ -41,10 +41,10 @@ def build_file_tables(
     written: dict[str, pd.DataFrame] = {}
     for name, table in table_of.items():
         if table.file not in table_of:
-            written[name] = table.rearrange(tables[name])[list(table.columns)]
+            written[name] = _rows_of_file(table, tables[name])[list(table.columns)]
     for name, table in table_of.items():
         if table.file in table_of:
-            rows = table.rearrange(tables[name]).to_dict("records")
+            rows = _rows_of_file(table, tables[name]).to_dict("records")
             written[table.file] = _append(written[table.file], [_filled(table_of[table.file], row) for row in rows])
     for name, table in table_of.items():
         place = table.file or name if "statistic" in table.columns else COLLECTING
@@ -52,6 +52,21 @@ def build_file_tables(
             more = list(_further_rows(table, table.rearrange(tables[name]), table_of[place].columns))
             written[place] = _append(written[place], fill_roles(table_of[place], more, roles))
     return written
+
+
+def _rows_of_file(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows rearranged; their notes do not name a column that the file does not have at all."""
+    rows = table.rearrange(rows)
+    aside = set(table.aside) - {METHOD}
+    return rows.assign(**{NOTE: [_without_columns(notes, aside) for notes in rows[NOTE]]}) if aside else rows
+
+
+def _without_columns(notes: Any, names: Collection[str]) -> Any:
+    """Return the notes without these columns, and without a note on them alone."""
+    if not isinstance(notes, Notes):
+        return notes
+    kept = [(note, [column for column in note.columns if column not in names]) for note in notes]
+    return Notes(*(note.on(*columns) for note, columns in kept if columns or not note.columns))
 
 
 def _listed(notes: Any) -> list[Note]:

@@ -35,12 +35,14 @@ def answers_about_people(export: Export) -> pd.DataFrame:
 def hidden_levels(counts: dict[str, int]) -> dict[str, Note]:
     """Return the levels whose number is not told, and why.
 
-    Their sum is known, so one alone below FEWEST, or several that together are, would follow from the others: then the
-    smallest of these goes with them, and none of them says which is which.
+    Their sum is known, so one alone below FEWEST, or several that together are, would follow from the others; so would
+    several that are all as small or as large as a hidden number can be. Then the smallest of these goes with them, and
+    none of them says which is which.
     """
     small = {level for level, count in counts.items() if count < FEWEST}
     others = sorted(counts.keys() - small, key=lambda level: (counts[level], level))
-    follows = len(small) == 1 or sum(counts[level] for level in small) < FEWEST
+    together = sum(counts[level] for level in small)
+    follows = len(small) == 1 or together < FEWEST or together in (len(small), (FEWEST - 1) * len(small))
     if small and follows and others:
         return dict.fromkeys([*small, others[0]], FOLLOWS)
     return dict.fromkeys(small, SMALL)

@@ -47,8 +47,9 @@ def ratings(folder: Path, text: str) -> Path:
             "ratings.csv:1:conversation: the columns conversation, rater, rater_kind, instrument, item, score are "
             "missing; write the names in small letters: conversation, rater, rater_kind, instrument, item, score (the",
         ),
+        (f"{HEADER}\n{HEADER}\nC,R,crowd,i,a,1\n", "ratings.csv:2: is the header again; remove this line"),
         (f"{HEADER}\nC,R,friend,i,a,1\n", "ratings.csv:2:rater_kind: 'friend' is not one of seeker, expert,"),
-        (f"{HEADER}\n,R,crowd,i,a,1\n", "ratings.csv:2:conversation: '' is empty"),
+        (f"{HEADER}\n,R,crowd,i,a,1\n", "ratings.csv:2:conversation: is empty"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,2.5\n", "ratings.csv:2:turn: '2.5' is not a whole number"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:turn: '-1' is not a whole number from 0 to 100,000"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,100001\n", "ratings.csv:2:turn: '100001' is not a whole number from 0 to"),
@@ -184,7 +185,7 @@ def test_load_leaves_out_by_decision_however_a_spreadsheet_wrote_it(tmp_path: Pa
         ("turns", "conversation,role,text,masked\nC,seeker,a,2\n", "2:masked: '2' is neither true nor false"),
         ("conversations", "conversation,position\nC,1\nD,2\nC,1\n", "4:conversation: 'C' is in line 2 already"),
         ("conversations", "conversation,position\nC,1\nC,2\n", "3:conversation: 'C' is in line 2 already"),
-        ("conversations", "conversation,position\nC,1\n,\n", "3:conversation: '' is empty"),
+        ("conversations", "conversation,position\nC,1\n,\n", "3:conversation: is empty"),
         (
             "conversations",
             "conversation,end_reason\nC,\nD,walkedout\n",

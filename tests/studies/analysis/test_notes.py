@@ -77,7 +77,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     ("cell", "english", "chinese"),
     [
         (Notes(FEW), "fewer than two clusters", "少于两个聚类"),
-        (Notes(FEW.on("low", "high")), "low, high: fewer than two clusters", "low, high：少于两个聚类"),
+        (Notes(FEW.on("low", "high")), "low, high: fewer than two clusters", "low、high：少于两个聚类"),
         (
             Notes(FEW.on("p"), LEFT_OUT),
             "p: fewer than two clusters; interval: 3 of 2000 resamples had no variance and are left out",

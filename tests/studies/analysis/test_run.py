@@ -435,7 +435,7 @@ def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> No
         ("participants.csv", "participant,track\nP1,all\nP2,all\nP1,all\n", "4:participant: 'P1' is in line 2 already"),
         ("states.csv", "conversation,turn\nC,x\n", "2:turn: 'x' is not a whole number"),
         ("states.csv", "conversation,turn\nC,100001\n", "2:turn: '100001' is not a whole number from 0 to 100,000"),
-        ("states.csv", "conversation,turn\nC,\n", "2:turn: '' is empty"),
+        ("states.csv", "conversation,turn\nC,\n", "2:turn: is empty"),
         (
             "calls.csv",
             "conversation,purpose,status,total_ms,input_tokens,output_tokens,cost\nC,reply,ok,-5,3,4,\n",

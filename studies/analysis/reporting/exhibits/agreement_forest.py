@@ -11,7 +11,7 @@ from studies.analysis.language import ngettext
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
-from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
+from studies.analysis.reporting.estimates import estimate_of, records, say_method, sort_by_place
 from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.main_rows import by_strategy, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import (
@@ -24,7 +24,7 @@ from studies.analysis.reporting.naming import (
     strategy_name,
 )
 from studies.analysis.reporting.numbers import LEVEL, bounds, decimal, span, with_bounds
-from studies.analysis.reporting.parts import Excerpt, Exhibit
+from studies.analysis.reporting.parts import Excerpt, Exhibit, join_sentences
 from studies.analysis.reporting.polarity import (
     Item,
     ends_of_items,
@@ -65,8 +65,11 @@ def agreement_forest(results: Results) -> Exhibit | None:
     chart = figure(
         "main-agreement",
         _("Agreement of judges with {human}").format(**words),
-        _("Pearson's r on {scale}, one score for each conversation, with {level} intervals ({method}).").format(
-            method=_("cluster bootstrap") if results.bootstrap.draws_r else _("jackknife of clusters"), **words
+        join_sentences(
+            [
+                _("Pearson's r on {scale}, one score for each conversation, with {level} intervals.").format(**words),
+                say_method(with_r),
+            ]
         ),
         dot_panels(panels, _("Pearson's r"), series=names, at=0, width=ONE, whole=SCALE_OF_R, ticks=TICKS_OF_R),
     )
@@ -179,7 +182,8 @@ def _by_item(rows: pd.DataFrame, names: dict[str, str]) -> list[Excerpt]:
         remark = _(
             "All items: r of the means over the items. Mean of the items' r: the mean of the r in the rows below it."
         )
-    return [Excerpt("main-agreement-by-item", caption, r_by_item(rows, instrument), remark)]
+    remarks = join_sentences([remark, say_method(rows)])
+    return [Excerpt("main-agreement-by-item", caption, r_by_item(rows, instrument), remarks)]
 
 
 def r_by_item(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:

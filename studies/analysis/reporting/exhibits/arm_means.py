@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.language import gettext as _
-from studies.analysis.language import join_with_commas
+from studies.analysis.language import join_clauses
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.board import NOT_DESCRIBED, board_of
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
@@ -171,7 +171,7 @@ def _describe_best(rows: pd.DataFrame, results: Results) -> str:
     return join_sentences(
         [
             _("The two arms with the highest means: {best} − {second} {values}.").format(
-                best=pair[0], second=pair[1], values=join_with_commas(texts)
+                best=pair[0], second=pair[1], values=join_clauses(texts)
             ),
             _("p is after Holm's correction over all pairs of arms."),
             ""

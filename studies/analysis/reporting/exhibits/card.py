@@ -6,7 +6,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext
+from studies.analysis.language import join_clauses, ngettext
 from studies.analysis.reporting.estimates import HUMANS, records
 from studies.analysis.reporting.exhibits.agreement_forest import (
     R,
@@ -118,7 +118,7 @@ def _contrasts(results: Results) -> list[Markup]:
 def _interval_and_p(row: dict[str, object], names: tuple[str, ...], p: str) -> str:
     low, high = (float(str(row[name])) for name in names)
     texts = [bounds(low, high), p_value(float(str(row[p]))) if pd.notna(row[p]) else ""]
-    return ", ".join(filter(None, texts))
+    return join_clauses(texts)
 
 
 def _arms(results: Results) -> list[Markup]:

@@ -5,17 +5,19 @@ from collections.abc import Iterator, Sequence
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import join_with_semicolons
 from studies.analysis.pooling import ALL_ITEMS
-from studies.analysis.reporting.estimates import in_item_order
-from studies.analysis.reporting.excerpts import with_intervals
+from studies.analysis.reporting.estimates import in_item_order, say_method
+from studies.analysis.reporting.excerpts import notes_of, with_intervals
 from studies.analysis.reporting.main_rows import main_rows
 from studies.analysis.reporting.naming import instrument_name, raters_name
 from studies.analysis.reporting.numbers import LEVEL, decimal, span
-from studies.analysis.reporting.parts import Excerpt, Exhibit
+from studies.analysis.reporting.parts import Excerpt, Exhibit, join_sentences
 from studies.analysis.results import Results
 
 SHOWN = ("icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal")
 BY_CONVERSATION = "conversation"
+NAMED = ("ICC", "ICC(1,·)", "ICC(A,·)", "alpha")  # in the notes on methods
 
 
 def rater_reliability(results: Results) -> Exhibit | None:
@@ -30,14 +32,17 @@ def rater_reliability(results: Results) -> Exhibit | None:
         "main-reliability",
         _("Reliability of the ratings of {raters} on {scale}, with {level} intervals").format(level=LEVEL, **names),
         frame,
-        _(
-            "n is the number of rated conversations, k the ratings of each (on average). ICC(1,1): one rater, who is "
-            "another for each conversation; ICC(A,1): one of several who rated all, whose level counts; ICC(A,k): the "
-            "mean of k raters; α: Krippendorff's for ordered categories."
-        )
-        + _lacking(rows, columns),
+        join_sentences([_explain(), say_method(rows, *NAMED), _lacking(rows, columns), _warn(rows)]),
     )
     return Exhibit("reliability", _("Reliability of people"), list(_describe(rows)), table, rows)
+
+
+def _explain() -> str:
+    return _(
+        "n is the number of rated conversations, k the ratings of each (on average). ICC(1,1): one rater, who is "
+        "another for each conversation; ICC(A,1): one of several who rated all, whose level counts; ICC(A,k): the "
+        "mean of k raters; α: Krippendorff's for ordered categories."
+    )
 
 
 def _rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +58,15 @@ def _lacking(rows: pd.DataFrame, columns: Sequence[str]) -> str:
     """Return a sentence where an estimate has no interval, which the title promises."""
     if not any((rows[name].notna() & rows[f"{name}_low"].isna()).any() for name in columns):
         return ""
-    return " " + _("An estimate without an interval is one for which none could be computed: reliability.csv says why.")
+    return _("An estimate without an interval is one for which none could be computed: reliability.csv says why.")
+
+
+def _warn(rows: pd.DataFrame) -> str:
+    """Say that there are too few raters for the intervals of ICC(A,·), where a row has that note."""
+    found = dict.fromkeys(
+        note.text() for notes in notes_of(rows) for note in notes if note.code == "few_raters_of_many"
+    )
+    return _("Keep in mind: {notes}.").format(notes=join_with_semicolons(found)) if found else ""
 
 
 def _describe(rows: pd.DataFrame) -> Iterator[str]:

@@ -7,13 +7,15 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import FINAL
 from studies.analysis.language import gettext as _
+from studies.analysis.language import join_clauses
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
 from studies.analysis.reporting.estimates import estimate_of, first_humans, records
+from studies.analysis.reporting.excerpts import remark_on_gaps
 from studies.analysis.reporting.main_rows import by_strategy, longest, main_rows, whole_rows
 from studies.analysis.reporting.naming import condition_name, instrument_name, raters_name
 from studies.analysis.reporting.numbers import LEVEL, decimal, p_value, with_bounds_signed, with_sign
-from studies.analysis.reporting.parts import Excerpt, Exhibit
+from studies.analysis.reporting.parts import Excerpt, Exhibit, join_sentences
 from studies.analysis.reporting.polarity import without_opposed_means
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
@@ -67,7 +69,7 @@ def _changes(rows: pd.DataFrame) -> Iterator[str]:
         texts = [with_bounds_signed(row["difference"], row["low"], row["high"])]
         texts += [p_value(row["p_holm"])] if pd.notna(row["p_holm"]) else []
         yield _("{arm}, worst case minus average: {change} ({pairs} pairs).").format(
-            arm=row["arm"], change=", ".join(filter(None, texts)), pairs=row["pairs"]
+            arm=row["arm"], change=join_clauses(texts), pairs=row["pairs"]
         )
 
 
@@ -82,15 +84,25 @@ def _discriminability(results: Results) -> Exhibit | None:
         "main-discriminability",
         _("How well ratings on {scale} tell the arms apart").format(scale=instrument_name(rows["instrument"].iloc[0])),
         frame,
-        _(
-            "MSR: variance between the arms over the variance within them, also without the part that noise adds; "
-            "MAC = MSR / (1 + MSR); one-way F takes ratings as independent, with models − 1 and models × (users − 1) "
-            "degrees of freedom; repeated F compares each person with themselves, with models − 1 and "
-            "(models − 1) × (users − 1), which Greenhouse and Geisser's epsilon lowers for its p; pairs told apart: "
-            "share of pairs of arms that differ by Wilcoxon's test after Holm's correction."
-        ),
+        join_sentences([_explain_columns(), _explain_pairs(rows)]),
     )
     return Exhibit("discriminability", _("Discriminability"), list(_describe_pairs(rows)), table, rows)
+
+
+def _explain_columns() -> str:
+    return _(
+        "MSR: variance between the arms over the variance within them, also without the part that noise adds; "
+        "MAC = MSR / (1 + MSR); one-way F takes ratings as independent, with models − 1 and models × (users − 1) "
+        "degrees of freedom; repeated F compares each person with themselves, with models − 1 and "
+        "(models − 1) × (users − 1), which Greenhouse and Geisser's epsilon lowers for its p."
+    )
+
+
+def _explain_pairs(rows: pd.DataFrame) -> str:
+    """Say what the share of pairs is, or why no row has it."""
+    if rows["pairwise_share"].notna().any():
+        return _("Pairs told apart: share of pairs of arms that differ by Wilcoxon's test after Holm's correction.")
+    return remark_on_gaps(rows, ["pairwise_share"])
 
 
 def _of_each_group(table: pd.DataFrame) -> pd.DataFrame:

@@ -7,15 +7,16 @@ import pandas as pd  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import join_clauses
 from studies.analysis.measures.multiple import holm
 from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels
 from studies.analysis.reporting.drawing import ONE, figure
-from studies.analysis.reporting.estimates import estimate_of, records, sort_by_place
+from studies.analysis.reporting.estimates import estimate_of, records, say_method, sort_by_place
 from studies.analysis.reporting.main_rows import by_strategy, main_rows, whole_first, whole_rows
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, p_value, with_bounds_signed, with_sign
-from studies.analysis.reporting.parts import Exhibit
+from studies.analysis.reporting.parts import Exhibit, join_sentences
 from studies.analysis.reporting.polarity import (
     Item,
     ends_of_items,
@@ -43,10 +44,15 @@ def strategy_gain(results: Results) -> Exhibit | None:
     chart = figure(
         "main-strategies",
         _("What a strategy adds to the agreement with {human}").format(**names),
-        _(
-            "Pearson's r of each strategy minus r of {standard} on the same conversations, with {level} intervals. To "
-            "the right of the line, the strategy agrees better."
-        ).format(**names),
+        join_sentences(
+            [
+                _(
+                    "Pearson's r of each strategy minus r of {standard} on the same conversations, with {level} "
+                    "intervals. To the right of the line, the strategy agrees better."
+                ).format(**names),
+                say_method(rows),
+            ]
+        ),
         _draw(rows),
     )
     return Exhibit(
@@ -89,7 +95,7 @@ def gains_in_words(rows: pd.DataFrame) -> Iterator[str]:
         if pd.notna(row["difference"]):
             texts = [with_bounds_signed(row["difference"], row["low"], row["high"])]
             texts += [p_value(row["p_family"])] if pd.notna(row["p_family"]) else []
-            yield _("{what}: {values}.").format(what=gain_name(row, rows), values=", ".join(filter(None, texts)))
+            yield _("{what}: {values}.").format(what=gain_name(row, rows), values=join_clauses(texts))
 
 
 def _gains_by_item(rows: pd.DataFrame) -> Iterator[str]:

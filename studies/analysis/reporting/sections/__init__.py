@@ -80,7 +80,7 @@ def _make(make: Callable[[Results], Section | None], results: Results, tell: Cal
 def _others(results: Results, keys: Collection[str]) -> list[Section]:
     """Return a section for each table whose section is not among `keys`."""
     return [
-        Section(table.name.replace("_", "-"), _(table.heading), [], (table.name,))
+        Section(table.section_key(), _(table.heading), [])
         for table in results.computed
         if table.section_key() not in keys and not results.table(table.name).empty
     ]
@@ -89,4 +89,4 @@ def _others(results: Results, keys: Collection[str]) -> list[Section]:
 def _with_tables(section: Section, results: Results) -> Section:
     """Return the section with the tables that are registered for its end."""
     tables = [table.name for table in results.computed if table.section_key() == section.key]
-    return replace(section, tables=[*section.tables, *tables])
+    return replace(section, tables=tables)

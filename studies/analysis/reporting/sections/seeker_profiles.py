@@ -84,7 +84,7 @@ def _panels(rows: pd.DataFrame) -> Iterator[Panel]:
     counted = rows[rows["count"].notna()]
     for name, title in TITLES.items():
         values = counted[counted["item"] == name]
-        if len(values):
+        if (values["level"] != OTHERS).any():
             yield Panel(_(title), [*_bars(values, name)])
     means = rows[rows["item"].isin(FACTORS) & rows["mean"].notna()]
     if len(means):

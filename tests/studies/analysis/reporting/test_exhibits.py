@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
+from studies.analysis.language import speaking
+from studies.analysis.notes import Note, Notes
 from studies.analysis.pooling import PARTS, POOLED
 from studies.analysis.reporting.drawing import Figure, style
 from studies.analysis.reporting.excerpts import without_repetition
@@ -18,6 +20,7 @@ from studies.analysis.reporting.exhibits import exhibits_of
 from studies.analysis.reporting.exhibits.agreement_forest import r_by_item
 from studies.analysis.reporting.exhibits.card import card
 from studies.analysis.reporting.exhibits.rater_reliability import rater_reliability
+from studies.analysis.reporting.exhibits.separation import separation
 from studies.analysis.reporting.exhibits.strategy_gain import gain_rows, gains_in_words
 from studies.analysis.reporting.markup import tag
 from studies.analysis.reporting.page import page
@@ -25,6 +28,7 @@ from studies.analysis.reporting.paper import escape_latex, escape_markdown, pape
 from studies.analysis.reporting.parts import Excerpt, Exhibit, Section
 from studies.analysis.reporting.sections import sections_of
 from studies.analysis.results import Results
+from tests.languages import CHINESE
 from tests.studies.analysis.builders import six_people, write_export
 from tests.studies.analysis.reporting.test_sections import results_of
 
@@ -111,6 +115,8 @@ def test_a_difference_is_turned_where_the_standard_strategy_is_named_second(tmp_
     folder = write_export(tmp_path / "export", six_people())
     rows = gain_rows(results_of(folder, strategy_tests=[compared("other", "standard", -0.3, 0.02)]))
     assert list(gains_in_words(rows)) == ["other − standard: +0.30 [0.10, 0.40], p\u00a0=\u00a0.020."]
+    with speaking(CHINESE):
+        assert "[0.10, 0.40]，p" in next(gains_in_words(rows))
 
 
 def test_the_card_has_the_arms_by_their_mean(results: Results) -> None:
@@ -141,6 +147,48 @@ def test_the_table_of_reliability_says_where_an_interval_is_missing(tmp_path: Pa
         assert exhibit is not None
         assert isinstance(exhibit.part, Excerpt)
         assert ("An estimate without an interval" in exhibit.part.remark) == is_said
+
+
+def test_captions_say_how_their_intervals_were_computed(tmp_path: Path) -> None:
+    by_two_ways = Note("two_way_jackknife", kinds=Note("people_and_raters"))
+    methods = [Notes(by_two_ways, Note("bonett_wright").on("Spearman")), Notes(by_two_ways)]
+    agreement = [
+        agreed("standard", 0.5, item, method=method) for item, method in zip(("*", "care"), methods, strict=True)
+    ]
+    few = Note("few_raters_of_many", raters=3, count=50).on("(A,·)")
+    icc = {"raters": "reviewer", "unit": "conversation", "item": "care", "icc_a_1": 0.5}
+    icc |= {"method": Notes(Note("f").on("ICC"), Note("f").on("Cronbach")), "note": Notes(few)}
+    folder = write_export(tmp_path / "export", six_people())
+    with style():
+        first, second = exhibits_of(results_of(folder, agreement=agreement, reliability=[SCALE | icc]))
+    said = f"Method of the intervals: {by_two_ways}."
+    assert isinstance(first.part, Figure)
+    assert first.part.caption.endswith(f"with 95\u00a0% intervals. {said}")
+    assert first.beside[0].remark.endswith(said)
+    assert isinstance(second.part, Excerpt)
+    assert "Method of the intervals: ICC: F. " in second.part.remark
+    assert second.part.remark.endswith(f"Keep in mind: {few}.")
+
+
+def test_the_share_of_pairs_is_explained_where_it_is_shown(tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", six_people())
+    row = SCALE | {"raters": "seeker", "item": "*", "users": 8, "models": 5, "msr": 1.7, "judge": "", "condition": ""}
+    none = Notes(Note("too_few_users_for_pairs", count=8).on("pairwise_share"))
+    remarks = []
+    for values in ({"pairwise_share": 0.5}, {"note": none}):
+        exhibit = separation(results_of(folder, discrimination=[row | values]))
+        assert exhibit is not None
+        assert isinstance(exhibit.part, Excerpt)
+        remarks.append(exhibit.part.remark)
+    assert "Pairs told apart: share of pairs of arms that differ" in remarks[0]
+    assert "share of pairs of arms that differ" not in remarks[1]
+    assert "with 8 users no pair can be told apart" in remarks[1]
+
+
+def test_an_exhibit_without_a_sentence_is_referred_to_by_one(results: Results) -> None:
+    with style():
+        document = paper_of([MANY_COLUMNS], results, "A study")["paper/results.qmd"].decode()
+    assert "\nSee @tbl-wide.\n" in document
 
 
 def test_figures_and_tables_are_numbered_in_their_order(exhibits: list[Exhibit]) -> None:

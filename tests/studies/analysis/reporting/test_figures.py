@@ -144,6 +144,16 @@ def test_a_short_name_of_broad_letters_is_not_cut(name: str) -> None:
         assert label.get_window_extent().x0 >= 0
 
 
+def test_a_name_of_several_lines_above_a_curve_is_not_cut() -> None:
+    values = np.array([1.0, 0.8])
+    name = "Response appropriateness (personalization) and Freedom from repetition (Redundancy)"
+    with style():
+        canvas = curves({name: [Course([1, 2], values, values, values, [9, 8])]}, "share", "turn")
+        FigureCanvasAgg(canvas).draw()
+        (title,) = (text for text in canvas.axes[0].texts if text.get_text().startswith("Response"))
+        assert title.get_window_extent().y1 <= canvas.get_figheight() * canvas.dpi
+
+
 @pytest.mark.parametrize(("width", "columns"), [(ONE, 1), (TWO, 2)])
 def test_figures_are_one_or_two_columns_of_a_journal_wide(width: float, columns: int) -> None:
     canvas = dot_panels({"care": [Line("amber", [(3.0, 2.5, 3.5)])]}, "mean", width=width)

@@ -68,3 +68,9 @@ def test_names_are_listed_and_the_rest_counted() -> None:
 )
 def test_numbers_are_written_for_readers(text: str, said: str) -> None:
     assert text == said
+
+
+def test_a_group_of_judges_has_the_brackets_of_the_language() -> None:
+    assert raters_name("judge:standard") == "judges (standard)"
+    with speaking(CHINESE):
+        assert raters_name("judge:standard") == "评审模型（标准）"

@@ -1,6 +1,7 @@
 """What rules make of the tables: sentences, small tables, and what is told where there is nothing."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -299,9 +300,27 @@ def test_a_table_without_a_section_still_gets_one(folder: Path) -> None:
     results = Results(results.export, results.bootstrap, results.tables | {"novelty": rows}, (*TABLES, new))
     html = page(results, sections_of(results), {})
     assert '<summary><h3>News</h3></summary><div id="novelty">' in html
-    assert "News: the 1 row of novelty.csv" in html
+    assert html.count("News: the 1 row of novelty.csv") == 1
     assert '<td>care</td><td class="number">0.123</td><td class="note">only one</td>' in html
     assert "<dt>estimate</dt><dd>a way.</dd>" in html
+
+
+def test_a_table_whose_file_has_other_rows_too_is_not_called_all_of_it(folder: Path) -> None:
+    results = results_of(
+        folder,
+        reliability=[{"item": "care"}],
+        rater_effects=[{"item": "care"}] * 41,
+        order=[{"item": "care"}],
+        survival=[{"arm": "amber"}],
+    )
+    names = ["reliability", "rater_effects", "order", "survival"]
+    html = page(results, [Section("s", "S", [], names)], {})
+    assert re.findall("<summary>[^<:]*: ([^<]*)<", html) == [
+        "the 1 row of reliability.csv",
+        "40 of the rows of rater_effects.csv",
+        "1 of the rows of rater_effects.csv",
+        "1 of the rows of survival.csv",
+    ]
 
 
 def test_a_table_that_nothing_computes_is_left_out(folder: Path) -> None:

@@ -65,5 +65,11 @@ def test_answers_of_people_are_in_words_of_the_report(export_of: ExportOf) -> No
     assert "18–24岁" in texts(drawn)
 
 
+def test_a_characteristic_whose_values_are_all_merged_is_not_drawn(export_of: ExportOf) -> None:
+    [drawn] = figures_of(with_people(export_of, {"topic": [*"abcdef"], "age_band": ["18_24"] * 6}))
+    assert "Age" in texts(drawn)
+    assert "Problem" not in texts(drawn)
+
+
 def test_nothing_is_drawn_where_nothing_is_known(export_of: ExportOf) -> None:
     assert figures_of(export_of([{"conversation": "C", "arm": "a", "score": 3}])) == []

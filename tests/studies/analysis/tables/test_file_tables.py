@@ -9,8 +9,11 @@ import pytest
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from studies.analysis.notes import Note, Notes
 from studies.analysis.results import Results
 from studies.analysis.run import compute
+from studies.analysis.tables.file_tables import build_file_tables
+from studies.analysis.tables.person_answers import SMALL
 from studies.analysis.tables.registry import TABLES
 from studies.analysis.tables.table import Table
 from tests.studies.analysis.benchmark import write_benchmark, write_table
@@ -66,6 +69,14 @@ def test_a_row_has_the_notes_on_its_own_statistic(results: Results) -> None:
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_a_column_is_in_the_file_or_a_row_or_aside(table: Table) -> None:
     assert len(set(table.all_columns())) == len(table.all_columns())
+
+
+def test_a_note_names_no_column_that_is_aside() -> None:
+    table = Table("novelty", lambda *_: iter(()), ["count", "note"], {}, "News", aside=("share", "method"))
+    notes = Notes(SMALL.on("count", "share"), Note("one_user").on("share"), Note("one_pair"))
+    rows = pd.DataFrame([[pd.NA, notes, pd.NA, ""]], columns=table.all_columns())
+    written = build_file_tables({"novelty": rows}, [table], {})["novelty"]
+    assert [*written["note"].iloc[0]] == [SMALL.on("count"), Note("one_pair")]
 
 
 def test_there_are_few_files_and_columns() -> None:

@@ -176,7 +176,7 @@ def test_without_turns_every_arm_says_why_nothing_could_be_computed(export_of: E
         ({"role": "system"}, "turns.csv:2:role: 'system' is not one of seeker, supporter"),
         ({"total_ms": "slow"}, "turns.csv:2:total_ms: 'slow' is not a number"),
         ({"masked": "yes"}, "turns.csv:2:masked: 'yes' is neither true nor false"),
-        ({"conversation": ""}, "turns.csv:2:conversation: '' is empty"),
+        ({"conversation": ""}, "turns.csv:2:conversation: is empty"),
     ],
 )
 def test_fault_in_turns_is_named_with_line_and_column(export_of: ExportOf, row: dict[str, str], fault: str) -> None:

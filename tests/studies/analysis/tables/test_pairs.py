@@ -393,7 +393,7 @@ def test_report_shows_the_strengths_and_who_won(export_of: ExportOf, tmp_path: P
             {"rater_kind": "human"},
             "pairs.csv:3:rater_kind: 'human' is not one of seeker, expert, reviewer, crowd, judge, simulated_seeker",
         ),
-        ({"question": ""}, "pairs.csv:3:question: '' is empty"),
+        ({"question": ""}, "pairs.csv:3:question: is empty"),
     ],
 )  # fmt: skip
 def test_fault_in_pairs_is_named_with_line_and_column(export_of: ExportOf, change: dict[str, str], fault: str) -> None:

@@ -81,6 +81,8 @@ def test_a_number_below_five_goes_with_the_smallest_of_the_others(export_of: Exp
         ({"a": 8, "b": 4, "c": 3}, {"b": SMALL, "c": SMALL}),  # 7 together
         ({"a": 8, "b": 2, "c": 2}, {"a": FOLLOWS, "b": FOLLOWS, "c": FOLLOWS}),  # 4 together: 1 to 3 each, no more
         ({"a": 8, "b": 5, "c": 1}, {"b": FOLLOWS, "c": FOLLOWS}),
+        ({"a": 9, "b": 4, "c": 4}, {"a": FOLLOWS, "b": FOLLOWS, "c": FOLLOWS}),  # 8 together: 4 each, no less
+        ({"a": 9, **dict.fromkeys("bcdef", 1)}, dict.fromkeys("abcdef", FOLLOWS)),  # 5 together: 1 each, no more
         ({"a": 3}, {"a": SMALL}),
     ],
 )

@@ -16,7 +16,7 @@ from studies.design.contrast_spec import ContrastSpec
 from studies.design.spec import OrderSpec
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
-from studies.models import Alarm, Participation, Task
+from studies.models import Alarm, Consent, Participation, Task
 from studies.participation.responses import rater_for, store_response
 from studies.participation.step_kinds import KINDS
 from studies.workbench import labels
@@ -510,6 +510,32 @@ def test_board_and_design_tell_the_places_and_when_enough_have_completed(desk):
 
     Participation.objects.filter(pk__in=[person.pk for person in people[1:3]]).update(status="completed")
     assert "All participants you want have completed: close the study" in desk.get(board.request["PATH_INFO"]).text
+
+
+@pytest.mark.parametrize(
+    ("page", "sentences"),
+    [
+        ("en", ("I am at least 18 years old.", "(Optional) Short, altered quotes from my chats may be published.")),
+        ("zh-hans", ("我已年满 18 周岁。", "（选填）可发表经改写的聊天短引文。")),
+    ],
+)
+def test_person_shows_the_sentences_of_the_consent_form_in_the_language_of_the_page(page, sentences, desk, study):
+    person = factories.person(study)
+    boxes = {"adult": True, "publish_quotes": False, "of_an_old_form": True}
+    Consent.objects.create(
+        participation=person, instrument="consent_template", version="1", text_hash="x", language="en", boxes=boxes
+    )
+    desk.cookies["django_language"] = page
+
+    shown = desk.get(address("person", person.code)).content.decode()
+
+    rows = dict(re.findall(r'<li title="(\w+)">(.*?)</li>', shown, re.S))
+    assert {key: row.split("·")[1].strip() for key, row in rows.items()} == {
+        "adult": sentences[0],
+        "publish_quotes": sentences[1],
+        "of_an_old_form": "of_an_old_form",
+    }
+    assert {key: ticked.split("·")[0].strip() in ("Yes", "是") for key, ticked in rows.items()} == boxes
 
 
 def test_person_of_another_study_is_not_found(desk, study):

@@ -347,4 +347,6 @@ def erase(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         return show(request, study, "erase", {"person": person})
     if request.POST.get("code", "").strip() != person.code:
         return show(request, study, "erase", {"person": person, "wrong": True}, status=400)
-    return show(request, study, "erased", {"person": person, "removed": erasure.erase(person)})
+    removed = erasure.erase(person)
+    rows = [(labels.word(labels.HOLDINGS, kind), number) for kind, number in removed.rows.items() if number]
+    return show(request, study, "erased", {"person": person, "removed": removed, "rows": rows})

@@ -11,6 +11,7 @@ from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.people import safety_questions
 from studies.care.alarms import raise_alarm
+from studies.data.holdings import HOLDINGS, Fate
 from studies.design import spec, study_file
 from studies.design.contrast_spec import ContrastSpec
 from studies.design.spec import OrderSpec
@@ -585,6 +586,21 @@ def test_erase_shows_what_was_removed_and_does_no_harm_twice(desk, study):
     assert set(again.values()) == {0}
     person.refresh_from_db()
     assert person.status == "withdrawn"
+
+
+def test_erase_names_what_was_removed_in_words(desk, study):
+    person = factories.person(study)
+    factories.rating(person, factories.run_with_turns(study, person))
+
+    rows = dict(desk.post(address("erase", person.code), {"code": person.code}).context["rows"])
+
+    assert (rows["forms sent"], rows["turns"], rows["arms met"]) == (1, 2, 1)
+    assert "raters" not in rows
+
+
+def test_every_kind_that_an_erasure_removes_has_a_word():
+    removed = {holding.name for holding in HOLDINGS if holding.erased == Fate.DELETED}
+    assert removed | {"interview_files"} == set(labels.HOLDINGS)
 
 
 # Risks

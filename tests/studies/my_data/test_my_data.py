@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from studies.data.erasure import erase, erase_everybody
 from studies.data.holdings import HOLDINGS
 from studies.design.retention_spec import RetentionSpec
 from studies.models import Consent, Participation, Receipt, Study
@@ -166,8 +167,35 @@ def test_deleting_leaves_a_receipt_that_can_be_downloaded(study):
     assert MINE not in client.get(f"{PAGE}read/").content.decode()
     text = client.get(f"{PAGE}receipt/{receipt.code}/").content.decode()
     assert "Receipt: your data were deleted" in text
+    assert "You have left the study" in client.get("/study/").content.decode()
     assert person.code in text
     assert receipt.rows["turns"] == 1
+
+
+def test_person_whom_the_team_erased_reads_that_the_team_deleted_their_data(study):
+    person = somebody(study)
+    client = browser_of(person)
+
+    erase(person)
+
+    page = client.get("/study/").content.decode()
+    assert "<h1>\n    \n      The research team has deleted your data" in page
+    assert "You have left" not in page
+    overview = client.get(PAGE).content.decode()
+    assert "The research team has deleted your data. What is left is listed here." in overview
+    assert "Receipt: the research team deleted your data" in overview
+    assert "the fact that you left" not in overview
+    text = client.get(f"{PAGE}receipt/{person.receipts.get().code}/").content.decode()
+    assert "Receipt: the research team deleted your data" in text
+
+
+def test_person_reads_the_same_when_the_whole_study_was_erased(study):
+    person = somebody(study)
+    client = browser_of(person)
+
+    erase_everybody(study)
+
+    assert "The research team has deleted your data" in client.get("/study/").content.decode()
 
 
 def test_what_is_chosen_among_two_is_a_radio_and_what_is_confirmed_alone_a_checkbox(study):

@@ -6,8 +6,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dialogue.judges.roles import BY_CODE
 from dialogue.judges.strategies import get_strategies
-from dialogue.templatetags.languages import comma
+from dialogue.templatetags.languages import comma, in_brackets
 from studies.instruments.countries import COUNTRIES
 from studies.participation.language import instrument_language
 
@@ -214,7 +215,12 @@ def raters_name(raters: str) -> str:
     `judge:standard:evaluator` those from outside, `expert:E1` one counsellor."""
     kind, _colon, which = raters.partition(":")
     name = word(RATERS, kind)
-    return f"{name} ({comma().join(map(strategy_name, which.split(':')))})" if which else name
+    return f"{name}{in_brackets(comma().join(map(part_name, which.split(':'))))}" if which else name
+
+
+def part_name(part: str) -> str:
+    """Return how raters are told apart from others of their kind, in words: by strategy or role."""
+    return _(BY_CODE[part].label) if part in BY_CODE else strategy_name(part)
 
 
 def strategy_name(strategy: str) -> str:
@@ -226,7 +232,7 @@ def strategy_name(strategy: str) -> str:
 def job_name(title: str) -> str:
     """Return the title of a job in the page's language; the name of an ablation stays in its brackets."""
     name, space, rest = title.partition(" (")
-    return f"{word(JOBS, name)}{space}{rest}"
+    return f"{word(JOBS, name)}{in_brackets(rest.removesuffix(')'))}" if space else word(JOBS, name)
 
 
 def country_name(code: str) -> str:

@@ -92,7 +92,13 @@ def survey_walk(page: Page, server: Server, survey: Survey, track: str) -> None:
 
 
 def survey_exits(page: Page, server: Server, survey: Survey) -> None:
-    for name, path in {"front": "", "no link": "study/", "does not exist": "nowhere/", "help": "help/"}.items():
+    for name, path in {
+        "front": "",
+        "no link": "study/",
+        "does not exist": "nowhere/",
+        "help": "help/",
+        "offline": "offline/US/",
+    }.items():
         page.goto(f"{server.base_url}/{path}")
         survey(page, name)
     arrive(page, server, survey.language)

@@ -73,6 +73,17 @@ def test_page_counts_conversations_messages_and_answers_not_records(study):
     assert "records)" not in page
 
 
+def test_chinese_pages_have_no_blank_before_their_brackets(study):
+    client = browser_of(somebody(study))
+    client.post("/study/language/", {"language": "zh"})
+
+    overview, read = (client.get(f"{PAGE}{page}").content.decode() for page in ("", "read/"))
+
+    assert "<strong>您的对话</strong>（1 次对话，共 1 条消息）" in overview
+    assert re.findall(r"<summary>\s*(\S+（1）)", read)[:2] == ["您的参与（1）", "知情同意（1）"]
+    assert "第 1 次对话（1）" in read
+
+
 def test_page_of_those_who_left_offers_neither_pause_nor_leave(study):
     person = somebody(study)
     client = browser_of(person)

@@ -22,6 +22,12 @@ class Language:
     semicolon: str = "; "  # between longer ones
     clause_comma: str = ", "  # between the parts of a sentence
     colon: str = ": "
+    brackets: tuple[str, str] = (" (", ")")  # behind a word
+
+    def bracket(self, text: str) -> str:
+        """Return a text in brackets, to be put behind a word."""
+        opening, closing = self.brackets
+        return f"{opening}{text}{closing}"
 
 
 def gettext_noop(message: str) -> str:
@@ -44,6 +50,7 @@ LANGUAGES = (
         semicolon="；",
         clause_comma="，",
         colon="：",
+        brackets=("（", "）"),
     ),
 )
 CODES = tuple(language.code for language in LANGUAGES)

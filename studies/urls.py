@@ -3,7 +3,7 @@ from django.views.generic import RedirectView
 
 from studies.api import status
 from studies.care import acknowledging
-from studies.person import arrival, care, preview, questions, role_card, role_play, study
+from studies.person import arrival, care, offline_page, preview, questions, role_card, role_play, study
 from studies.workbench.language import choose_language
 
 urlpatterns = [
@@ -35,6 +35,8 @@ urlpatterns = [
     path("api/", RedirectView.as_view(pattern_name="api"), name="api-newest"),
     path("api/v1/", include("studies.api.urls")),
     path("help/", study.help_page, name="help"),
+    path("offline/worker.js", offline_page.offline_worker, name="offline-worker"),
+    path("offline/<str:country>/", offline_page.offline_page, name="offline-page"),
     path("pause/", study.pause, name="pause"),
     path("leave/", study.leave, name="leave"),
     path("healthz", status.healthz, name="healthz"),

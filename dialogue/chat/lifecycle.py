@@ -69,16 +69,17 @@ def change_language(
     conversation = lock_conversation(conversation_id)
     if conversation.status == Status.CLOSED or conversation.language == language:
         return
-    if conversation.turns.exists():
+    if last := conversation.last_turn():
         conversation.earlier_languages = [*conversation.earlier_languages, conversation.language]
+        conversation.switched_after = [*conversation.switched_after, last.number]
     else:
         conversation.opening, conversation.opening_request = opening, opening_request
     conversation.language, conversation.supporter = language, supporter
     conversation.profile, conversation.characters_per_second = profile, characters_per_second
     conversation.save(
         update_fields=[
-            *("language", "earlier_languages", "supporter", "profile", "characters_per_second"),
-            *("opening", "opening_request"),
+            *("language", "earlier_languages", "switched_after", "supporter", "profile"),
+            *("characters_per_second", "opening", "opening_request"),
         ]
     )
 

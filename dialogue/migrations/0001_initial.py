@@ -35,6 +35,7 @@ class Migration(migrations.Migration):
                     ('second_line', models.JSONField(blank=True, default=dict, help_text='The settings of the second line of the risk screen; empty for none.')),
                     ('language', models.CharField(default='en', help_text='The one that it was held in last.', max_length=10)),
                     ('earlier_languages', models.JSONField(blank=True, default=list, help_text='Those in which something was said before the person switched, in order.')),
+                    ('switched_after', models.JSONField(blank=True, default=list, help_text='The last turn in each of these languages.')),
                     ('profile', models.TextField(blank=True, help_text='What the supporter is told of the seeker; empty for nothing.')),
                     ('opening', models.TextField(blank=True, help_text='What the supporter said first, before any turn; empty where the seeker speaks first.')),
                     ('opening_request', models.TextField(blank=True, help_text='What the supporter is sent before its opening, as if the seeker had said it.')),

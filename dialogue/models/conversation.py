@@ -71,6 +71,7 @@ class Conversation(models.Model):
     earlier_languages = models.JSONField(
         default=list, blank=True, help_text="Those in which something was said before the person switched, in order."
     )
+    switched_after = models.JSONField(default=list, blank=True, help_text="The last turn in each of these languages.")
     profile = models.TextField(blank=True, help_text="What the supporter is told of the seeker; empty for nothing.")
     opening = models.TextField(
         blank=True, help_text="What the supporter said first, before any turn; empty where the seeker speaks first."
@@ -115,6 +116,11 @@ class Conversation(models.Model):
     def is_opening_due(self) -> bool:
         """Return whether the supporter speaks first and has not spoken yet."""
         return bool(self.opening_request) and not self.opening
+
+    def language_of(self, turn: int) -> str:
+        """Return the language that a turn was asked for in, by its number; of the opening with 0."""
+        earlier = zip(self.earlier_languages, self.switched_after, strict=True)
+        return next((language for language, last in earlier if turn <= last), self.language)
 
     def last_turn(self) -> "Turn | None":
         return self.turns.order_by("-number").first()
@@ -191,6 +197,9 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.conversation_id}/{self.number}"
+
+    def language(self) -> str:
+        return self.conversation.language_of(self.number)
 
     def claim(self, owner: str, until: datetime) -> None:
         self.owner, self.lease_until = owner, until

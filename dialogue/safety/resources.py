@@ -89,13 +89,18 @@ def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resou
     return [*head, *(one for one in lines if one not in head)]
 
 
-def get_call_lines(country: str) -> list[Resource]:
-    """Return the two lines of a country to use first that a phone reaches without the internet, and only these ways."""
+def get_phone_lines(country: str) -> list[Resource]:
+    """Return the lines of a country that a phone reaches without the internet, and only these ways."""
     lines = [
         replace(one, channels=tuple(channel for channel in one.channels if channel.type in ("call", "text")))
         for one in lines_for(country, level=2, category="self")
     ]
-    return [one for one in lines if one.channels][:2]
+    return [one for one in lines if one.channels]
+
+
+def get_call_lines(country: str) -> list[Resource]:
+    """Return the two of these lines to use first."""
+    return get_phone_lines(country)[:2]
 
 
 def _with_channels_for(one: Resource, category: PageCategory) -> Resource:

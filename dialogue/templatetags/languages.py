@@ -102,6 +102,12 @@ def colon() -> str:
     return active_language().colon
 
 
+@register.filter
+def in_brackets(text: object) -> str:
+    """Return a text in the brackets of the page's language, to be put behind a word."""
+    return active_language().bracket(str(text))
+
+
 def active_language() -> Language:
     return get_language(get_active_language() or FIRST.code)
 

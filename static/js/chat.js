@@ -18,6 +18,7 @@ const words = Object.fromEntries(
 const code = root.dataset.conversation;
 const minTurns = Number(root.dataset.minTurns);
 const maxTurns = Number(root.dataset.maxTurns);
+const earlierLanguages = JSON.parse(root.dataset.earlierLanguages); // each with its last turn, in their order
 const draft = `emostudy.draft.${code}`;
 const sendsWithEnter = matchMedia("(pointer: fine)").matches;
 
@@ -43,7 +44,7 @@ const handlers = {
   },
   message({ id, turn, text, sent_at }) {
     asked = Math.max(asked, turn);
-    settle(ownBubble(id, text), sent_at ? `${words.saved} · ${timeOf(new Date(sent_at))}` : words.saved);
+    settle(ownBubble(id, text, turn), sent_at ? `${words.saved} · ${timeOf(new Date(sent_at))}` : words.saved);
   },
   chunk({ turn, at, text }) {
     const bubble = replies.get(turn) ?? addReply(turn);
@@ -131,6 +132,12 @@ function setText(bubble, text) {
   bubble.querySelector(".bubble__text").textContent = text;
 }
 
+/** The page may be in another language by now; what was said is read out in its own. */
+function setLanguage(bubble, turn) {
+  const [, earlier] = earlierLanguages.find(([last]) => turn <= last) ?? [];
+  bubble.querySelector(".bubble__text").lang = earlier ?? root.dataset.language;
+}
+
 function stateOf(bubble) {
   return bubble.querySelector(".bubble__state");
 }
@@ -140,13 +147,15 @@ function place(bubble) {
   parts.turns.insertBefore(bubble, parts.turns.querySelector("[data-unsent]"));
 }
 
-function ownBubble(id, text = "") {
-  return own.get(id) ?? addOwn(id, text);
+function ownBubble(id, text = "", turn = Infinity) {
+  return own.get(id) ?? addOwn(id, text, turn);
 }
 
-function addOwn(id, text) {
+/** `turn`: its number, once it has one. */
+function addOwn(id, text, turn = Infinity) {
   const bubble = copyOf(parts["own-bubble"]);
   setText(bubble, text);
+  setLanguage(bubble, turn);
   own.set(id, bubble);
   place(bubble);
   return bubble;
@@ -168,6 +177,7 @@ function settle(bubble, state) {
 
 function addReply(turn) {
   const bubble = copyOf(parts["partner-bubble"]);
+  setLanguage(bubble, turn);
   replies.set(turn, bubble);
   place(bubble);
   if (!isFollowing()) parts.newest.hidden = false;

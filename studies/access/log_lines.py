@@ -220,7 +220,17 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
     ),
     "The safety event keeps who on call acknowledged it and when.": ("oncall-alarm",),
     "It shows no one's data and changes none.": (
-        *("healthz", "readyz", "metrics", "research-language", "research-sign-out", "admin:logout", "admin:index"),
+        *(
+            "healthz",
+            "readyz",
+            "metrics",
+            "offline-page",
+            "offline-worker",
+            "research-language",
+            "research-sign-out",
+            "admin:logout",
+            "admin:index",
+        ),
         *("admin:jsi18n", "research-sample-size", "research-studies", "research-new-study", "research-welcome"),
         *("research-access-mail", "research-webhook-ping", "research-edit-design", "research-audit"),
         *("api-newest", "api", "api-schema", "api-check", "api-webhook-ping", "api-deliveries", "api-nowhere"),

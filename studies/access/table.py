@@ -177,6 +177,8 @@ ROUTES: Mapping[str, Need] = {
     "my-data-file": Kind.PERSON,
     "my-data-receipt": Kind.PERSON,
     "help": Kind.ANYONE,
+    "offline-page": Kind.ANYONE,
+    "offline-worker": Kind.ANYONE,
     "pause": Kind.PERSON,
     "leave": Kind.PERSON,
     # Machines, and people on call

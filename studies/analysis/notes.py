@@ -58,7 +58,7 @@ class Note:
     def text(self) -> str:
         """Return the wording in the language that is spoken."""
         language = spoken_language()
-        return self._write(gettext, language.comma, ": " if language.spaces else "：")
+        return self._write(gettext, language.comma, language.colon)
 
     def __str__(self) -> str:
         """Return the wording in English, as files have it."""

@@ -23,9 +23,10 @@ from studies.board.conversations import words_of
 from studies.data import erasure
 from studies.design.spec import MANUAL
 from studies.instruments.loading import load
-from studies.models import ArmRun, BoardAct, Draw, Participation, Response, Study
+from studies.models import ArmRun, BoardAct, Consent, Draw, Participation, Response, Study
 from studies.models.participation import Status
 from studies.participation import board_acts, counts, timeouts
+from studies.participation.consent import form_of
 from studies.participation.language import instrument_language
 from studies.participation.responses import answers_with_declined
 from studies.participation.step_kinds import describe
@@ -160,7 +161,7 @@ def person_context(person: Participation, *, with_safety: bool) -> dict[str, obj
         "reasons": reasons_of(person, "reasons", with_safety=with_safety),
         "flags": reasons_of(person, "flags", with_safety=with_safety),
         "timeline": timeline(person),
-        "consents": person.consents.order_by("signed_at"),
+        "consents": list(consents_of(person)),
         "runs": list(runs_of(person)),
         "safety": safety_answers(person) if with_safety else [],
     }
@@ -173,6 +174,16 @@ def reasons_of(person: Participation, kind: str, *, with_safety: bool) -> list[t
     hidden = set() if with_safety else {rule["reason"] for rule in grave_rules(load("screening").raw["rules"])}
     shown = [(labels.word(labels.REASONS, key), key) for key in keys if key not in hidden]
     return [*shown, (_("Safety answers: for the person on call only"), "")] if len(shown) < len(keys) else shown
+
+
+def consents_of(person: Participation) -> Iterator[tuple[Consent, list[tuple[str, str, bool]]]]:
+    """Yield each signed consent with its boxes: the key, the sentence and whether it was ticked. The sentence is in the
+    page's language if the study has it; a box that the form lacks stays a key."""
+    design, page = person.design(), instrument_language()
+    for consent in person.consents.order_by("signed_at"):
+        language = page if page in design.languages else consent.language
+        texts = form_of(design, language=language, track=person.track).box_texts() if design.consent else {}
+        yield consent, [(key, texts.get(key, key), ticked) for key, ticked in consent.boxes.items()]
 
 
 def timeout_context(person: Participation) -> dict[str, object]:
@@ -336,4 +347,6 @@ def erase(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         return show(request, study, "erase", {"person": person})
     if request.POST.get("code", "").strip() != person.code:
         return show(request, study, "erase", {"person": person, "wrong": True}, status=400)
-    return show(request, study, "erased", {"person": person, "removed": erasure.erase(person)})
+    removed = erasure.erase(person)
+    rows = [(labels.word(labels.HOLDINGS, kind), number) for kind, number in removed.rows.items() if number]
+    return show(request, study, "erased", {"person": person, "removed": removed, "rows": rows})

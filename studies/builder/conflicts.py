@@ -12,6 +12,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from dialogue.templatetags.languages import listed
 from studies.builder.document import StudyDocument
 from studies.builder.fields import (
     CHOICE,
@@ -85,7 +86,7 @@ def describe(one: Field) -> tuple[Part, ...]:
     if one.kind == TRUTH:
         return (Part("", _("yes") if one.is_ticked else _("no")),)
     if one.kind in (CHOICE, SEVERAL):
-        return (Part("", ", ".join(choice.label for choice in one.choices if choice.is_chosen)),)
+        return (Part("", listed(choice.label for choice in one.choices if choice.is_chosen)),)
     return (Part("", one.typed_form()),)
 
 

@@ -19,6 +19,7 @@ from dialogue.documents import Place, place_of
 from dialogue.languages import LANGUAGES
 from dialogue.providers.registry import has_key
 from dialogue.schema import Needed, SchemaField, fields_of
+from dialogue.templatetags.languages import in_brackets
 from studies.builder.document import StudyDocument
 from studies.builder.pasted_keys import is_variable, say_what_to_do, wants_variable
 from studies.builder.sections import PROMPTS
@@ -184,9 +185,9 @@ def choices_for(schema_field: SchemaField, *, is_member: bool = False) -> list[t
         return instrument_choices(RATING_SCALE if is_member else "")
     if check_country in checks_of(schema_field):
         language = instrument_language()
-        return [(str(one.value), f"{one.text[language]} ({one.value})") for one in in_order(COUNTRIES, language)]
+        return [(str(one.value), with_key(one.text[language], one.value)) for one in in_order(COUNTRIES, language)]
     values = choices_of(schema_field)
-    names = {one.code: one.name for one in LANGUAGES} | {one: f"{label} ({one})" for one, label in words_for(values)}
+    names = {one.code: one.name for one in LANGUAGES} | {one: with_key(label, one) for one, label in words_for(values)}
     return [(one, names.get(one, one)) for one in values]
 
 
@@ -202,7 +203,12 @@ def instrument_choices(kind: str = "") -> list[tuple[str, str]]:
     """Return the instruments, or those of one kind, with their titles."""
     language = instrument_language()
     names = [name for name in instrument_ids() if not kind or load(name).kind == kind]
-    return sorted(((name, f"{load(name).title[language]} ({name})") for name in names), key=lambda one: one[1])
+    return sorted(((name, with_key(load(name).title[language], name)) for name in names), key=lambda one: one[1])
+
+
+def with_key(label: str, key: object) -> str:
+    """Return a label with the key that stands in the study file."""
+    return f"{label}{in_brackets(key)}"
 
 
 def make_fields(

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dialogue.documents import Place
 from dialogue.input_checks import int_from
+from dialogue.templatetags.languages import active_language, in_brackets, listed
 from studies.builder.conflicts import get_hashes, get_rows_hash, list_lost, merge_typed, read_hashes
 from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
@@ -256,8 +257,8 @@ def tell_saved(request: HttpRequest, fields: Sequence[Field], unread: Mapping[st
     left = sum(1 for one in fields if one.faults)
     if unread:
         message = _("Not saved: %(fields)s. Correct the marked fields below; the other fields are saved.")
-        titles = [f"{one.short_title} ({one.key})" for one in fields if one.name in unread]
-        messages.error(request, message % {"fields": "; ".join(titles)})
+        titles = [f"{one.short_title}{in_brackets(one.key)}" for one in fields if one.name in unread]
+        messages.error(request, message % {"fields": active_language().semicolon.join(titles)})
     elif left:
         message = ngettext(
             "Saved as a draft. %(left)d field still has a mistake.",
@@ -300,7 +301,7 @@ def tell_preset(request: HttpRequest, preset: Preset, removed: Sequence[str]) ->
     messages.info(request, _("Filled in: the usual settings of %(name)s.") % {"name": preset.name})
     if removed:
         message = _("Removed, because it described the earlier model: %(fields)s. Write it again where you need it.")
-        messages.warning(request, message % {"fields": ", ".join(str(REMOVED_WORDS[key]) for key in removed)})
+        messages.warning(request, message % {"fields": listed(REMOVED_WORDS[key] for key in removed)})
 
 
 def retype(one: Field, posted: QueryDict, unread: Mapping[str, str]) -> Field:

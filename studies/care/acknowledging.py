@@ -14,6 +14,7 @@ from studies.care.messages import is_in_role
 from studies.care.sign_words import show_act_to_stranger
 from studies.models import Alarm
 from studies.models.participation import digest
+from studies.models.safety import UNNAMED
 from studies.participation.language import CODES
 
 MOST_ROUNDS = 1_000_000
@@ -35,12 +36,17 @@ def alarm_page(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def answer(request: HttpRequest, alarm: Alarm) -> HttpResponse:
-    """Acknowledge what the page showed; a round that began since stays open and is shown."""
+    """Acknowledge what the page showed; a round that began since stays open and is shown.
+
+    Where the contact has no name, because the study has no rota, an account that is signed in gives its own.
+    """
     if alarm.event is None:
         drills.acknowledge(alarm)
     else:
         newest = int_from(request.POST.get("newest", ""), 1, MOST_ROUNDS) or alarm.round
-        alarms.acknowledge(alarm.event, by_name=alarm.contact, newest=newest)
+        has_account = alarm.contact == UNNAMED and request.user.is_authenticated
+        who = {"by": request.user} if has_account else {"by_name": alarm.contact}
+        alarms.acknowledge(alarm.event, **who, newest=newest)
     return redirect(request.get_full_path())
 
 

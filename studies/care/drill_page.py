@@ -47,7 +47,7 @@ def has_local_links() -> bool:
 def tell(request: HttpRequest, outcome: Outcome) -> None:
     """Say what came back. Addresses of webhooks are not shown: their paths may be secrets."""
     alarm = outcome.alarm
-    named = {"name": alarm.contact, "channel": alarm.get_channel_display(), "error": outcome.error}
+    named = {"name": alarm.contact_name(), "channel": alarm.get_channel_display(), "error": outcome.error}
     if outcome.error:
         messages.error(request, _("The drill to %(name)s (%(channel)s) was not sent: %(error)s") % named)
     else:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from studies.design.safety_rules import DAYS, HOURS
 from studies.design.spec import StudySpec
+from studies.models.safety import UNNAMED, name_contact
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,15 @@ class Contact:
     secret_env: str = ""
     hours: tuple[str, ...] = ()
 
+    def shown_name(self) -> str:
+        return name_contact(self.name)
+
 
 def get_contacts(spec: StudySpec) -> tuple[Contact, ...]:
     """Return the contacts of a study in the order of its file; without a rota, the study's `oncall_email` alone."""
     names = Contact.__dataclass_fields__
     contacts = tuple(Contact(**{name: getattr(one, name) for name in names}) for one in spec.safety.oncall)
-    contacts = contacts or (Contact("on call", email=spec.oncall_email),)
+    contacts = contacts or (Contact(UNNAMED, email=spec.oncall_email),)
     return tuple(contact for contact in contacts if contact.email or contact.webhook)
 
 

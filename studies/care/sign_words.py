@@ -18,6 +18,7 @@ from studies.care.form_words import WRITTEN
 from studies.care.questions import ASKED
 from studies.models import Alarm, Participation, SafetyAct
 from studies.models.participation import Status
+from studies.models.safety import name_contact
 from studies.participation.counts import status_label
 
 Kind, Source = SafetyAct.Kind, RiskEvent.Source
@@ -102,7 +103,7 @@ class ShownAct(NamedTuple):
 def show_act(act: SafetyAct, event: RiskEvent) -> ShownAct:
     """Return an act in words. Where a sign was only suspected, the person continued without a second question, and has
     not said more than that they are safe."""
-    who = "" if act.by_name == PERSON else act.by_name
+    who = "" if act.by_name == PERSON else name_contact(act.by_name)
     if act.kind == Kind.ANSWERED and act.text == CONTINUES and event.suspected:
         return ShownAct(
             act, _("Continued"), _("At once after “Yes, I am safe”, since the sign was only suspected"), who

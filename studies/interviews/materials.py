@@ -17,6 +17,7 @@ class Talk:
     partner: int
     language: str
     opening: str
+    opening_language: str
     turns: Sequence[Turn]
 
 
@@ -60,7 +61,7 @@ class FlaggedReply:
 def talks_of(person: Participation) -> list[Talk]:
     runs = person.runs.filter(conversation__isnull=False).select_related("conversation").order_by("position")
     return [
-        Talk(run.position, talk.language, talk.opening, list(talk.turns.order_by("number")))
+        Talk(run.position, talk.language, talk.opening, talk.language_of(0), list(talk.turns.order_by("number")))
         for run in runs.prefetch_related("conversation__turns")
         if (talk := run.conversation)
     ]

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.models import Call
 from dialogue.safety.resources import list_version
-from dialogue.templatetags.languages import listed
+from dialogue.templatetags.languages import in_brackets, listed
 from studies.care.alarms import CONSOLE
 from studies.care.opening_requirements import DAYS, RESOURCE_DAYS, SCRIPTED, lacks_drill, needs_lines_tried
 from studies.care.rota import get_contacts
@@ -134,7 +134,7 @@ def reach(spec: StudySpec) -> Requirement:
 def days_to_come(retention: RetentionSpec) -> Requirement:
     """Return the requirement that no day is over after which data go."""
     today = timezone.now().date()
-    over = listed(f"{name} ({day})" for name in DAYS_KEPT if (day := retention.get_day(name)) and day < today)
+    over = listed(f"{name}{in_brackets(day)}" for name in DAYS_KEPT if (day := retention.get_day(name)) and day < today)
     return Requirement(
         "retention",
         not over,

@@ -9,11 +9,19 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dialogue.models import RiskEvent, Turn
 from studies.models.participation import digest
 from studies.models.study import Arm, Study
+
+UNNAMED = "on call"  # the contact of a study without a rota
+
+
+def name_contact(stored: str) -> str:
+    """Return the name of a contact or an account for pages."""
+    return _("the person on call") if stored == UNNAMED else stored
 
 
 def new_nonce() -> str:
@@ -70,6 +78,12 @@ class Alarm(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} {self.contact} {self.created_at:%Y-%m-%d %H:%M}"
+
+    def contact_name(self) -> str:
+        return name_contact(self.contact)
+
+    def acknowledged_name(self) -> str:
+        return name_contact(self.acknowledged_by_name)
 
     def get_token(self) -> str:
         """Return the token of its link: 256 bits, of which the database holds a hash alone."""

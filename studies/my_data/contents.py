@@ -219,7 +219,7 @@ def name_boxes(person: Participation, record: Record) -> dict[str, bool]:
     language = record["language"] if record["language"] in design.languages else instrument_language()
     texts = {}
     if design.consent:
-        texts = {key: text for key, _required, text in form_of(design, language=language, track=person.track).boxes}
+        texts = form_of(design, language=language, track=person.track).box_texts()
     return {texts.get(key, key): ticked for key, ticked in record["boxes"].items()}
 
 

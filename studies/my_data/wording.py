@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.languages import CODES, get_language
 from dialogue.models import RiskEvent
+from dialogue.templatetags.languages import colon, in_brackets, listed
 from studies.instruments.loading import InstrumentError, load
 from studies.models import LedgerEntry, Participation, Receipt
 from studies.my_data.contents import NAMES, Kind, Record
@@ -53,16 +54,16 @@ def write_value(value: Any) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, dict):
-        return "\n".join(f"{name}: {write_value(member)}" for name, member in value.items())
+        return "\n".join(f"{name}{colon()}{write_value(member)}" for name, member in value.items())
     if isinstance(value, list):
-        return ", ".join(map(write_value, value))
+        return listed(map(write_value, value))
     return str(value)
 
 
 def write_moment(value: datetime) -> str:
     """Return a moment in the zone at hand, which it names; moments.js writes it in the reader's own."""
     local = timezone.localtime(value)
-    words = f"{date_format(local, 'DATETIME_FORMAT')} ({local.tzname()})"
+    words = f"{date_format(local, 'DATETIME_FORMAT')}{in_brackets(local.tzname())}"
     return format_html('<time datetime="{}" data-moment>{}</time>', value.isoformat(), words)
 
 

@@ -46,6 +46,10 @@ class Form:
     def rest(self) -> list[Section]:
         return [section for section in self.sections if section.key != FIRST]
 
+    def box_texts(self) -> dict[str, str]:
+        """Return the sentence beside each box, by the key of the box."""
+        return {key: text for key, _required, text in self.boxes}
+
     def hash(self) -> str:
         return hashlib.sha256(json.dumps(asdict(self), ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 

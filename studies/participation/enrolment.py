@@ -13,7 +13,7 @@ from studies.allocation.drawing import draw_arms, lock, warm_up
 from studies.allocation.places import has_place, places_of
 from studies.design.plan import expand, plan_for, steps_for
 from studies.design.spec import StudySpec
-from studies.models import Participation, Study
+from studies.models import Participation, Receipt, Study
 from studies.models.participation import Status, digest
 from studies.participation import timeouts
 
@@ -143,6 +143,13 @@ def is_forgotten(participation: Participation) -> bool:
     """Return whether they have left and nothing of theirs was kept."""
     left = participation.status == Status.WITHDRAWN
     return left and (not participation.plan or is_unsigned(participation))
+
+
+def is_erased_by_team(participation: Participation) -> bool:
+    """Return whether the team deleted their data, on request or when the study's time to keep them was over: those who
+    did it themselves have a receipt that says so."""
+    was_erased = participation.status == Status.WITHDRAWN and not participation.plan
+    return was_erased and not participation.receipts.filter(kind=Receipt.Kind.DELETED).exists()
 
 
 def draw_order(participation: Participation) -> None:

@@ -15,6 +15,7 @@ from django.utils.functional import (
 )
 from django.utils.translation import gettext as _
 
+from dialogue.templatetags.languages import in_brackets
 from studies.design.plan import Step
 from studies.design.spec import STEPS, StudySpec
 from studies.instruments.definitions import Questionnaire
@@ -195,5 +196,5 @@ def describe(step: Step) -> str:
     kind = KINDS.get(step.kind)
     what = kind.name_of(step) if kind else step.kind
     when = {"pre": _("before"), "post": _("after")}.get(step.phase, "")
-    text = f"{what} ({when})" if when else what
+    text = f"{what}{in_brackets(when)}" if when else what
     return _("Conversation %(run)s: %(what)s") % {"run": step.run, "what": text} if step.run else text

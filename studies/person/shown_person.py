@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from studies.design.spec import StudySpec
 from studies.models import Participation
-from studies.participation.enrolment import is_forgotten
+from studies.participation.enrolment import is_erased_by_team, is_forgotten
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class ShownPerson:
     has_started: bool
     is_over: bool
     is_forgotten: bool  # left, and nothing of theirs was kept
+    is_erased_by_team: bool
 
 
 def show_person(person: Participation) -> ShownPerson:
@@ -27,6 +28,7 @@ def show_person(person: Participation) -> ShownPerson:
         has_started=bool(person.plan),
         is_over=person.is_over(),
         is_forgotten=is_forgotten(person),
+        is_erased_by_team=is_erased_by_team(person),
     )
 
 

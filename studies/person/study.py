@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dialogue.input_checks import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
-from dialogue.safety.resources import get_call_lines, resources_for
+from dialogue.safety.resources import get_call_lines, get_listed_country, resources_for
 from studies.allocation.places import count_completed
 from studies.care import answers
 from studies.care.care_page import get_care_page
@@ -182,7 +182,7 @@ def page_context(person: Participation | None) -> dict[str, object]:
         return {}
     letters = SimpleLazyObject(lambda: get_letters(person))
     head = {"participation": show_person(person), "letters": letters}
-    return {**head, **study_context(person.design()), "call_lines": get_call_lines(country_of(person))}
+    return {**head, **study_context(person.design()), **lines_without_network(country_of(person))}
 
 
 def study_context(design: StudySpec) -> dict[str, object]:
@@ -192,8 +192,12 @@ def study_context(design: StudySpec) -> dict[str, object]:
         "study_country": spec.country,
         "study_title": spec.title[instrument_language()],
         "contact": spec.contact,
-        "call_lines": get_call_lines(spec.country),
+        **lines_without_network(spec.country),
     }
+
+
+def lines_without_network(country: str) -> dict[str, object]:
+    return {"call_lines": get_call_lines(country), "listed_country": get_listed_country(country)}
 
 
 @require_POST

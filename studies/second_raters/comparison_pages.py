@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dialogue.templatetags.languages import comma
+from dialogue.templatetags.languages import comma, in_brackets
 from studies.instruments.loading import load
 from studies.models import PairPlan, Study
 from studies.models.response import RaterKind
@@ -51,7 +51,7 @@ class PairPlanForm(PlanForm):
         language = instrument_language()
         self.fields["instrument"].initial = USUAL
         self.fields["instrument"].choices = [
-            (name, f"{load(name).title[language]} ({name})") for name in comparisons.pairwise_instruments()
+            (name, f"{load(name).title[language]}{in_brackets(name)}") for name in comparisons.pairwise_instruments()
         ]
 
     def clean(self) -> dict[str, Any]:

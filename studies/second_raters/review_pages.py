@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dialogue.templatetags.languages import listed
+from dialogue.templatetags.languages import in_brackets, listed
 from studies.models import ArmRun, ReviewPlan, Study
 from studies.participation.judge_gap import rating_judges
 from studies.second_raters import review_work, reviews
@@ -180,7 +180,7 @@ def figures_of(plan: ReviewPlan, study: Study) -> Iterator[Figure]:
 def facts_of(plan: ReviewPlan) -> list[tuple[str, object]]:
     source = plan.source
     kind = dict(KINDS).get(source.get("kind"), "")
-    judge = f" ({source['judge']} {source['strategy']})" if source.get("judge") else ""
+    judge = in_brackets(f"{source['judge']} {source['strategy']}") if source.get("judge") else ""
     return [
         (_("Status"), _("open") if plan.is_open else _("closed")),
         (_("Rating scales"), listed(plan.instruments)),

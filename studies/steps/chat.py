@@ -1,3 +1,5 @@
+import json
+
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
@@ -6,6 +8,7 @@ from dialogue.chat.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import lines_for
+from dialogue.templatetags.languages import html_language
 from studies.care import answers
 from studies.care.form_words import find_words, screen_words
 from studies.design.plan import Step
@@ -71,6 +74,7 @@ class Chat(StepKind):
         context = {
             "form": form,
             "questionnaire": questionnaire,
+            "opening_language": run.conversation.language_of(0),
             "opening": run.conversation.opening if count == run.conversation.answered_turns() else "",
             "turns": list(reversed(turns)),
             "partner": run.position,
@@ -138,6 +142,9 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "code": conversation.code,
         "partner": visit.step.run,
         "opening": conversation.opening,
+        "opening_language": conversation.language_of(0),
+        "spoken": conversation.language,
+        "earlier_languages": json.dumps(list_earlier_languages(conversation)),
         "answered": conversation.answered_turns() if conversation.started_at else 0,
         "is_rated_next": is_rated_next(visit),
         "min_turns": conversation.min_turns,
@@ -153,6 +160,12 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "needs_help": needs_help(visit.participation, conversation),
         "resources": lines_for(visit.participation.country or visit.spec.country, level=2, category="self"),
     }
+
+
+def list_earlier_languages(conversation: Conversation) -> list[tuple[int, str]]:
+    """Return the languages that the person has left, each with its last turn, as HTML names them."""
+    earlier = zip(conversation.earlier_languages, conversation.switched_after, strict=True)
+    return [(last, html_language(language)) for language, last in earlier]
 
 
 def is_rated_next(visit: Visit) -> bool:

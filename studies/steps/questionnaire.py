@@ -77,8 +77,8 @@ class TalkBehind:
     """A conversation that is over, as the person saw it: it has no arm, and no words of a withheld reply."""
 
     partner: int
-    language: str
     opening: str
+    opening_language: str
     turns: Sequence[Turn]
 
 
@@ -88,8 +88,8 @@ def talk_behind(visit: Visit) -> TalkBehind | None:
     talk = visit.run.conversation if looks_back and visit.run else None
     if talk is None:
         return None
-    turns = list(talk.turns.order_by("number").only("text", "reply"))
-    return TalkBehind(visit.step.run, talk.language, talk.opening, turns) if turns else None
+    turns = list(talk.turns.order_by("number").only("conversation", "number", "text", "reply"))
+    return TalkBehind(visit.step.run, talk.opening, talk.language_of(0), turns) if turns else None
 
 
 def leaves_role(visit: Visit) -> bool:

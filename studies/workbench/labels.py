@@ -6,8 +6,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dialogue.judges.roles import BY_CODE
 from dialogue.judges.strategies import get_strategies
-from dialogue.templatetags.languages import comma
+from dialogue.templatetags.languages import comma, in_brackets
 from studies.instruments.countries import COUNTRIES
 from studies.participation.language import instrument_language
 
@@ -160,6 +161,48 @@ FAULTS: Words = {
     "stop_misuse": gettext_lazy("misused the closing words"),
 }
 FOUND_BY: Words = {"rule": gettext_lazy("by rule"), "reviewer": gettext_lazy("by a reviewing model")}
+HOLDINGS: Words = {  # what an erasure removes, by the names of studies/data/holdings.py
+    "calls": gettext_lazy("calls of models"),
+    "job_items": gettext_lazy("parts of tasks"),
+    "deliveries": gettext_lazy("deliveries to webhooks"),
+    "alarms": gettext_lazy("alarms"),
+    "safety_acts": gettext_lazy("steps in a safety event"),
+    "risk_events": gettext_lazy("safety events"),
+    "screen_reviews": gettext_lazy("reviews of the risk screen"),
+    "turns": gettext_lazy("turns"),
+    "inner_states": gettext_lazy("inner states"),
+    "seeker_faults": gettext_lazy("faults of simulated seekers"),
+    "flags": gettext_lazy("flagged replies"),
+    "role_plays": gettext_lazy("role-plays"),
+    "answers": gettext_lazy("answers"),
+    "responses": gettext_lazy("forms sent"),
+    "drafts": gettext_lazy("forms not sent yet"),
+    "submissions": gettext_lazy("technical numbers of forms"),
+    "verdicts": gettext_lazy("answers about pairs"),
+    "comparisons": gettext_lazy("comparisons of pairs"),
+    "pairs": gettext_lazy("pairs of conversations"),
+    "reviews": gettext_lazy("second ratings"),
+    "review_items": gettext_lazy("conversations planned for second raters"),
+    "adjudications": gettext_lazy("settled differences between raters"),
+    "passages": gettext_lazy("coded passages"),
+    "interview_notes": gettext_lazy("notes on interviews"),
+    "attachments": gettext_lazy("recordings and transcripts"),
+    "interview_files": gettext_lazy("files of interviews"),
+    "interviews": gettext_lazy("interviews"),
+    "candidate_dimensions": gettext_lazy("candidate dimensions"),
+    "decisions": gettext_lazy("decisions on leaving out data"),
+    "board_acts": gettext_lazy("entries about acts on the board"),
+    "questions": gettext_lazy("questions to the team"),
+    "selection_scores": gettext_lazy("selection scores"),
+    "selection_decisions": gettext_lazy("selection decisions"),
+    "payees": gettext_lazy("ways of payment"),
+    "seeker_profiles": gettext_lazy("seeker profiles"),
+    "draws": gettext_lazy("draws of arms"),
+    "consents": gettext_lazy("consents"),
+    "raters": gettext_lazy("entries as a rater"),
+    "runs": gettext_lazy("arms met"),
+    "conversations": gettext_lazy("conversations"),
+}
 OWN_THINKER = "seeker"
 
 
@@ -172,7 +215,12 @@ def raters_name(raters: str) -> str:
     `judge:standard:evaluator` those from outside, `expert:E1` one counsellor."""
     kind, _colon, which = raters.partition(":")
     name = word(RATERS, kind)
-    return f"{name} ({comma().join(map(strategy_name, which.split(':')))})" if which else name
+    return f"{name}{in_brackets(comma().join(map(part_name, which.split(':'))))}" if which else name
+
+
+def part_name(part: str) -> str:
+    """Return how raters are told apart from others of their kind, in words: by strategy or role."""
+    return _(BY_CODE[part].label) if part in BY_CODE else strategy_name(part)
 
 
 def strategy_name(strategy: str) -> str:
@@ -184,7 +232,7 @@ def strategy_name(strategy: str) -> str:
 def job_name(title: str) -> str:
     """Return the title of a job in the page's language; the name of an ablation stays in its brackets."""
     name, space, rest = title.partition(" (")
-    return f"{word(JOBS, name)}{space}{rest}"
+    return f"{word(JOBS, name)}{in_brackets(rest.removesuffix(')'))}" if space else word(JOBS, name)
 
 
 def country_name(code: str) -> str:

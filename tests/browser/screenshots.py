@@ -19,7 +19,7 @@ from tests.server import Server, serving
 
 UNSAFE = re.compile(r"\W+")  # in the name of a file
 STUDIES = {"participant": "demo", "counsellor": "played"}
-OTHER_PAGES = ("help/?country=US", "pause/", "leave/")
+OTHER_PAGES = ("help/?country=US", "offline/US/", "pause/", "leave/")
 RESEARCH_PAGES = (
     *("", "people/", "conversations/", "conversations/?judge=any", "reviews/", "reviews/new/", "pairs/", "pairs/new/"),
     *("quality/", "risks/", "risks/adverse/", "risks/adverse/new/", "risks/review/", "risks/drill/"),

@@ -8,14 +8,15 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.amounts import choose
 from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.screenshots import RESEARCH_PAGES
 from tests.browser.survey import Survey
 from tests.browser.surveyor import Blunderer, Surveyor
-from tests.browser.visitor import come_in, sign_in
+from tests.browser.test_walk import PHONE
+from tests.browser.visitor import HurriedVisitor, come_in, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -91,7 +92,13 @@ def survey_walk(page: Page, server: Server, survey: Survey, track: str) -> None:
 
 
 def survey_exits(page: Page, server: Server, survey: Survey) -> None:
-    for name, path in {"front": "", "no link": "study/", "does not exist": "nowhere/", "help": "help/"}.items():
+    for name, path in {
+        "front": "",
+        "no link": "study/",
+        "does not exist": "nowhere/",
+        "help": "help/",
+        "offline": "offline/US/",
+    }.items():
         page.goto(f"{server.base_url}/{path}")
         survey(page, name)
     arrive(page, server, survey.language)
@@ -232,3 +239,22 @@ def test_no_text_is_cut_and_no_page_scrolls_sideways(survey: Survey) -> None:
 
 def test_nothing_moves_for_who_asked_for_less_motion(survey: Survey) -> None:
     assert survey.moving == {}
+
+
+def test_each_message_is_read_out_in_the_language_that_it_was_written_in(browser, server):
+    """Also once the person has changed the language of the page."""
+    context = browser.new_context(**PHONE, locale="en")
+    page = context.new_page()
+    visitor = HurriedVisitor(page, "en")
+    come_in(page, f"{server.base_url}/open/brief/?track=participant")
+    while not page.locator("[data-conversation]").count():
+        visitor.take_step()
+    visitor.say()
+    with page.expect_navigation():
+        page.locator('form[action="/study/language/"] button[lang="zh-Hans"]').first.evaluate("(one) => one.click()")
+    expect(page.locator(".bubble--partner[data-seq]")).to_have_count(1)
+    visitor.language = "zh"
+    visitor.say()
+    spoken = page.locator(".transcript .bubble__text").evaluate_all("(all) => all.map((one) => one.lang)")
+    assert (spoken, page.locator("html").get_attribute("lang")) == (["en", "en", "zh-Hans", "zh-Hans"], "zh-Hans")
+    context.close()

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.browser.test_offline import SCOPES, kept
 from tests.browser.visitor import TEXTS, Visitor, come_in, fill_sign_in, sign_in
 from tests.server import Server
 
@@ -294,11 +295,13 @@ def test_half_written_message_is_there_in_another_tab_until_the_conversation_is_
 def test_leaving_the_study_leaves_nothing_on_the_device(page, server):
     at(page, server, "questionnaire.emotion_checkin.pre").take_step()
     page.locator("textarea").first.fill("I was just about to say")
+    kept(page, scopes=SCOPES)
     page.goto(f"{server.base_url}/leave/")
     page.locator("label.choice", has=page.locator('input[value="keep"]')).click()
     page.locator("#content form button[type=submit]").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("You have left the study")
     assert page.evaluate("Object.keys(localStorage)") == []
+    assert kept(page, scopes=[]) == []
 
 
 def test_conversation_that_was_there_before_is_not_read_out_anew_and_what_follows_is(page, server):

@@ -14,6 +14,7 @@ from tests.browser.visitor import PATIENCE, HurriedVisitor, come_in, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
+GRAVE = {"en": "I want to kill myself", "zh": "我想自杀"}
 ASKED = {
     'key = "demo"\ntitle = {en = "Emotional': 'key = "asked"\ntitle = {en = "Emotional',
     "[chat]\n": '[safety]\nafter_safe = "wait"\nask_where = true\n\n[chat]\n',
@@ -38,13 +39,13 @@ def test_person_is_held_helped_and_released(browser: Browser, server: Server) ->
     person.context.close()
 
 
-def hold(person: Page, server: Server, study: str) -> None:
+def hold(person: Page, server: Server, study: str, language: str = "en") -> None:
     """Walk to the conversation and write what it waits after."""
-    visitor = HurriedVisitor(person, "en")
+    visitor = HurriedVisitor(person, language)
     come_in(person, f"{server.base_url}/open/{study}/")
     while not person.locator("[data-conversation]").count():
         visitor.take_step()
-    person.locator("textarea").first.fill("I want to kill myself")
+    person.locator("textarea").first.fill(GRAVE[language])
     person.locator('[data-part="send"]').click()
     person.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
 

@@ -20,6 +20,7 @@ PATIENCE = 120.0  # seconds
 TOKEN = "csrfmiddlewaretoken"
 LOOKS = (
     *(("GET", path) for path in ("/", "/help/", "/help/?country=CN", "/pause/", "/leave/")),
+    *(("GET", path) for path in ("/offline/CN/", "/offline/none/", "/offline/worker.js")),
     *(("GET", path) for path in ("/study/role/", "/study/flag/", "/study/played/", "/study/step-out/")),
     *(("GET", path) for path in ("/study/care/", "/study/safe/", "/study/unsafe/", "/study/where/")),
     ("GET", "/study/ask/"),

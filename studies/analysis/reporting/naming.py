@@ -111,11 +111,7 @@ def raters_name(raters: str) -> str:
     if not group.is_of_judges:
         return f"{name} {one}".strip()
     about = spoken_language().comma.join(filter(None, [strategy_name(group.strategy), role_name(group.role)]))
-    return _with_brackets(name, about)
-
-
-def _with_brackets(name: str, about: str) -> str:
-    return _("{what} ({items})").format(what=name, items=about) if about else name
+    return f"{name}{spoken_language().bracket(about)}" if about else name
 
 
 def role_name(role: str) -> str:
@@ -197,7 +193,8 @@ def contrast_name(contrast: Mapping[str, Any]) -> str:
         )
     else:
         name = _("{a} − {b}: {item}, as rated by {raters}").format(a=contrast["a"], b=contrast["b"], **named)
-    return _with_brackets(name, join_with_commas(_among(contrast)))
+    among = join_with_commas(_among(contrast))
+    return f"{name}{spoken_language().bracket(among)}" if among else name
 
 
 def _among(contrast: Mapping[str, Any]) -> Iterator[str]:

@@ -279,6 +279,7 @@ def test_partner_goes_on_in_the_language_that_the_person_switches_to():
     assert told[0] == ("system", "请善待对方。\n\n档案：\n年龄：30")
     assert [role for role, _text in told] == ["system", "user", "assistant", "user"]
     assert (room.language, room.earlier_languages) == ("zh", ["en"])
+    assert [room.language_of(turn) for turn in (0, 1, 2)] == ["en", "en", "zh"]
     assert [call.request[0]["text"] for call in Call.objects.order_by("pk")] == [
         "Be kind.\n\nProfile:\nAge: 30",
         "请善待对方。\n\n档案：\n年龄：30",

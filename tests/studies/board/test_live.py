@@ -130,7 +130,9 @@ def test_a_cell_without_r_says_why_and_nothing_about_other_numbers(desk, hearts)
     text = text_of(desk.get(address("analysis")))
     assert '<td class="heat--none" title="the human scores do not vary">' in text
     assert "user-aware" in text
-    assert raters_name("judge:user_aware:evaluator") == "judge (user-aware, evaluator)"
+    assert raters_name("judge:user_aware:evaluator") == "judge (user-aware, as an outside evaluator)"
+    with translation.override("zh-hans"):
+        assert raters_name("judge:user_aware:evaluator") == "评审模型（用户感知，以局外评估者身份）"
     desk.cookies.load({"django_language": "zh-hans"})
     assert '<td class="heat--none" title="人的评分没有变化">' in text_of(desk.get(address("analysis")))
 

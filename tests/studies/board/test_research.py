@@ -11,12 +11,13 @@ from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.people import safety_questions
 from studies.care.alarms import raise_alarm
+from studies.data.holdings import HOLDINGS, Fate
 from studies.design import spec, study_file
 from studies.design.contrast_spec import ContrastSpec
 from studies.design.spec import OrderSpec
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
-from studies.models import Alarm, Participation, Task
+from studies.models import Alarm, Consent, Participation, Task
 from studies.participation.responses import rater_for, store_response
 from studies.participation.step_kinds import KINDS
 from studies.workbench import labels
@@ -512,6 +513,32 @@ def test_board_and_design_tell_the_places_and_when_enough_have_completed(desk):
     assert "All participants you want have completed: close the study" in desk.get(board.request["PATH_INFO"]).text
 
 
+@pytest.mark.parametrize(
+    ("page", "sentences"),
+    [
+        ("en", ("I am at least 18 years old.", "(Optional) Short, altered quotes from my chats may be published.")),
+        ("zh-hans", ("我已年满 18 周岁。", "（选填）可发表经改写的聊天短引文。")),
+    ],
+)
+def test_person_shows_the_sentences_of_the_consent_form_in_the_language_of_the_page(page, sentences, desk, study):
+    person = factories.person(study)
+    boxes = {"adult": True, "publish_quotes": False, "of_an_old_form": True}
+    Consent.objects.create(
+        participation=person, instrument="consent_template", version="1", text_hash="x", language="en", boxes=boxes
+    )
+    desk.cookies["django_language"] = page
+
+    shown = desk.get(address("person", person.code)).content.decode()
+
+    rows = dict(re.findall(r'<li title="(\w+)">(.*?)</li>', shown, re.S))
+    assert {key: row.split("·")[1].strip() for key, row in rows.items()} == {
+        "adult": sentences[0],
+        "publish_quotes": sentences[1],
+        "of_an_old_form": "of_an_old_form",
+    }
+    assert {key: ticked.split("·")[0].strip() in ("Yes", "是") for key, ticked in rows.items()} == boxes
+
+
 def test_person_of_another_study_is_not_found(desk, study):
     stranger = factories.person(factories.study("another"))
 
@@ -559,6 +586,21 @@ def test_erase_shows_what_was_removed_and_does_no_harm_twice(desk, study):
     assert set(again.values()) == {0}
     person.refresh_from_db()
     assert person.status == "withdrawn"
+
+
+def test_erase_names_what_was_removed_in_words(desk, study):
+    person = factories.person(study)
+    factories.rating(person, factories.run_with_turns(study, person))
+
+    rows = dict(desk.post(address("erase", person.code), {"code": person.code}).context["rows"])
+
+    assert (rows["forms sent"], rows["turns"], rows["arms met"]) == (1, 2, 1)
+    assert "raters" not in rows
+
+
+def test_every_kind_that_an_erasure_removes_has_a_word():
+    removed = {holding.name for holding in HOLDINGS if holding.erased == Fate.DELETED}
+    assert removed | {"interview_files"} == set(labels.HOLDINGS)
 
 
 # Risks

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -146,6 +147,18 @@ def test_the_button_of_the_page_acknowledges_once_and_stops_the_climb(event, box
     later()
     assert box.recipients() == ["ann@example.org"]
     assert kinds(event)[2:] == [("acknowledged", "Ann")]
+
+
+@pytest.mark.parametrize(("account", "name"), [("", "the person on call"), ("ada", "ada")])
+def test_who_acknowledges_without_a_rota_has_the_name_of_their_account_or_a_word(account, name, box, hook, client):
+    study = factories.study("plain", oncall_email="oncall@example.org", safety=SafetyRules())
+    event = RiskEvent.objects.create(subject=factories.person(study).code, source="message", level=3)
+    raise_and_send(event)
+    if account:
+        client.force_login(User.objects.create(username=account))
+    page = client.post(link_in(box.texts()[0]), {"newest": "1"}, follow=True)
+    assert f"Acknowledged by {name} at " in page.content.decode()
+    assert [(one.act.kind, one.who) for one in page.context["acts"]][1:] == [("acknowledged", name)]
 
 
 def test_the_page_leads_to_the_sign_on_the_desk(event, study, box, hook):

@@ -1,5 +1,7 @@
 """The page that sends a drill."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 
@@ -29,6 +31,14 @@ def test_page_asks_and_sends_to_the_first_on_call(desk, study, box, hook):
     assert "The drill to Ann (E-mail) was sent." in told
     assert "not acknowledged yet" in told
     assert AuditEntry.objects.filter(thing="drill", act="started", by_name="ada").count() == 1
+
+
+def test_page_names_the_one_contact_of_a_study_without_a_rota_in_its_language(desk, box):
+    factories.study(oncall_email="oncall@example.org", safety=SafetyRules())
+    desk.cookies["django_language"] = "zh-hans"
+    told = desk.post(PAGE, {"to": "first"}, follow=True).content.decode()
+    assert re.findall(r"<dd>\s*(值班人员)", told) == ["值班人员", "值班人员"]
+    assert "on call" not in told
 
 
 def test_page_sends_to_all(desk, study, box, hook):

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from studies.data.erasure import erase, erase_everybody
 from studies.data.holdings import HOLDINGS
 from studies.design.retention_spec import RetentionSpec
 from studies.models import Consent, Participation, Receipt, Study
@@ -70,6 +71,17 @@ def test_page_counts_conversations_messages_and_answers_not_records(study):
     assert "(12 answers)" in page  # ten scores, the remark and one item of the profile
     assert "record)" not in page
     assert "records)" not in page
+
+
+def test_chinese_pages_have_no_blank_before_their_brackets(study):
+    client = browser_of(somebody(study))
+    client.post("/study/language/", {"language": "zh"})
+
+    overview, read = (client.get(f"{PAGE}{page}").content.decode() for page in ("", "read/"))
+
+    assert "<strong>您的对话</strong>（1 次对话，共 1 条消息）" in overview
+    assert re.findall(r"<summary>\s*(\S+（1）)", read)[:2] == ["您的参与（1）", "知情同意（1）"]
+    assert "第 1 次对话（1）" in read
 
 
 def test_page_of_those_who_left_offers_neither_pause_nor_leave(study):
@@ -166,8 +178,35 @@ def test_deleting_leaves_a_receipt_that_can_be_downloaded(study):
     assert MINE not in client.get(f"{PAGE}read/").content.decode()
     text = client.get(f"{PAGE}receipt/{receipt.code}/").content.decode()
     assert "Receipt: your data were deleted" in text
+    assert "You have left the study" in client.get("/study/").content.decode()
     assert person.code in text
     assert receipt.rows["turns"] == 1
+
+
+def test_person_whom_the_team_erased_reads_that_the_team_deleted_their_data(study):
+    person = somebody(study)
+    client = browser_of(person)
+
+    erase(person)
+
+    page = client.get("/study/").content.decode()
+    assert "<h1>\n    \n      The research team has deleted your data" in page
+    assert "You have left" not in page
+    overview = client.get(PAGE).content.decode()
+    assert "The research team has deleted your data. What is left is listed here." in overview
+    assert "Receipt: the research team deleted your data" in overview
+    assert "the fact that you left" not in overview
+    text = client.get(f"{PAGE}receipt/{person.receipts.get().code}/").content.decode()
+    assert "Receipt: the research team deleted your data" in text
+
+
+def test_person_reads_the_same_when_the_whole_study_was_erased(study):
+    person = somebody(study)
+    client = browser_of(person)
+
+    erase_everybody(study)
+
+    assert "The research team has deleted your data" in client.get("/study/").content.decode()
 
 
 def test_what_is_chosen_among_two_is_a_radio_and_what_is_confirmed_alone_a_checkbox(study):

@@ -1,10 +1,11 @@
 """Rating pages show the conversation that they ask about, closed at first."""
 
+import re
 from html import unescape
 
 import pytest
 
-from dialogue.models import Turn
+from dialogue.models import Conversation, Turn
 from dialogue.safety.resources import standard_text
 from tests import factories
 from tests.people import Person
@@ -70,6 +71,14 @@ def test_withheld_reply_is_shown_as_the_chat_showed_it():
     page = read(person)
     assert "Words that were withheld" not in page
     assert standard_text("en") in page
+
+
+def test_each_message_is_in_the_language_that_it_was_written_in():
+    person = Person()
+    person.go_to("rating", run=1)
+    Conversation.objects.update(earlier_languages=["zh"], switched_after=[3])
+    spoken = re.findall(r'class="bubble__text" lang="([^"]+)"', read(person))
+    assert spoken == ["zh-Hans"] * 6 + ["en"] * 14
 
 
 def test_messages_are_escaped():

@@ -14,9 +14,11 @@ class StudiesConfig(AppConfig):
 
     def ready(self) -> None:
         from studies.care import checks, clock  # noqa: F401
+        from studies.instruments.loading import SITE
         from studies.payments import checks as contact_checks  # noqa: F401
         from studies.steps import load_kinds
 
+        SITE.set_folder(settings.VAR / "instruments")
         load_kinds()
         clock.set_loader(load_duties)
         gc.freeze()  # what is loaded stays, and need not be looked through again

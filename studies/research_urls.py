@@ -6,6 +6,7 @@ from django.urls import include, path
 ROOMS = (
     "audit",
     "builder",
+    "questionnaires",
     "colleagues",
     "accounts",
     "workbench",

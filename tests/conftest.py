@@ -115,6 +115,17 @@ def alarms_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "send_soon", sending.send_due)
 
 
+@pytest.fixture(autouse=True)
+def no_instruments_of_this_site(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The folder of whoever runs the tests is not looked at; a test that makes instruments has one of its own."""
+    from studies.instruments.loading import SITE
+
+    monkeypatch.setattr(SITE, "folder", None)
+    SITE.forget()
+    yield
+    SITE.forget()
+
+
 @pytest.fixture
 def figures_are_left_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two thirds of an analysis go into drawing its figures; tests marked `with_figures` have them."""

@@ -15,6 +15,9 @@ PURE = (
     "studies/participation/consent.py",
     "studies/selection/draw.py",
     "studies/builder/document.py",
+    "studies/questionnaires/document.py",
+    "studies/questionnaires/lines.py",
+    "studies/questionnaires/checking.py",
     "studies/data/training/talk.py",
     "studies/data/training/filters.py",
     "studies/data/training/scores.py",
@@ -51,7 +54,7 @@ CHAT_RULES = tuple(
 ROOMS = (
     *("instruments", "design", "analysis", "bots", "models", "access", "setup", "allocation", "webhooks"),
     "participation",
-    *("workbench", "audit", "accounts", "builder", "colleagues"),
+    *("workbench", "audit", "accounts", "builder", "questionnaires", "colleagues"),
     *("care", "role_play", "selection", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
     *("payments", "replication", "connections"),
     *("data", "board", "life", "steps", "api", "person", "my_data"),

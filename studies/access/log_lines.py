@@ -72,6 +72,11 @@ ROUTE_LINES: Mapping[str, RouteLine] = {
     "research-account-sign-out-elsewhere": acts(Thing.ACCOUNT),
     "research-tokens": acts(Thing.TOKEN),
     "research-token-revoke": acts(Thing.TOKEN),
+    # Questionnaires are files, no rows: studies.questionnaires.storage writes the entry, and these lines the refusals.
+    "research-questionnaire-new": acts(Thing.QUESTIONNAIRE),
+    "research-questionnaire-upload": acts(Thing.QUESTIONNAIRE),
+    "research-questionnaire-edit": acts(Thing.QUESTIONNAIRE),
+    "research-questionnaire-remove": acts(Thing.QUESTIONNAIRE),
     # Its life
     "research-rehearse": acts(Thing.TEST_DATA, Act.STARTED),
     "research-open": acts(Thing.STAGE),
@@ -233,6 +238,7 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
         ),
         *("admin:jsi18n", "research-sample-size", "research-studies", "research-new-study", "research-welcome"),
         *("research-access-mail", "research-webhook-ping", "research-edit-design", "research-audit"),
+        *("research-questionnaires", "research-questionnaire", "research-questionnaire-file"),
         *("api-newest", "api", "api-schema", "api-check", "api-webhook-ping", "api-deliveries", "api-nowhere"),
         *("api-estimate-judge", "api-estimate-simulation", "account_reauthenticate", "mfa_reauthenticate"),
         *("mfa_reauthenticate_webauthn", "mfa_index", "mfa_view_recovery_codes"),

@@ -211,6 +211,13 @@ ROUTES: Mapping[str, Need] = {
     "research-studies": Kind.ACCOUNT,
     "research-sample-size": Kind.ACCOUNT,
     "research-new-study": Kind.FOUNDER,
+    "research-questionnaires": Kind.FOUNDER,
+    "research-questionnaire-new": Kind.FOUNDER,
+    "research-questionnaire-upload": Kind.FOUNDER,
+    "research-questionnaire": Kind.FOUNDER,
+    "research-questionnaire-edit": Kind.FOUNDER,
+    "research-questionnaire-remove": Kind.FOUNDER,
+    "research-questionnaire-file": Kind.FOUNDER,
     "research-tokens": Kind.ACCOUNT,
     "research-token-revoke": Kind.ACCOUNT,
     # Drafts: those of the draft's study; as long as it has none, its owner, if they may set up studies

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -65,6 +65,8 @@ def answer(form: Form, person: Person) -> dict[str, str]:
     for name, one in form.visible_fields().items():
         if form.is_shown(name, answers):
             value = _answer(name, one, _item_for(name, questionnaire), questionnaire, person, form)
+            if value and one.options and value not in one.options:  # two questionnaires have the same keys
+                value = _choose(one, person)
             if value:
                 answers[name] = value
     if questionnaire and questionnaire.id == "emotion_checkin" and "perceived_change" not in answers:
@@ -75,7 +77,7 @@ def answer(form: Form, person: Person) -> dict[str, str]:
 def recognise_questionnaire(form: Form) -> Questionnaire | None:
     """Return the instrument that matches most of these questions; None for another kind of form."""
     questions = {key_of(name) for name in form.visible_fields() if not name.startswith(REASON)}
-    fitting = [(len(questions & keys), -len(keys), name) for name, keys in _keys().items() if questions & keys]
+    fitting = [(len(questions & keys), -len(keys), name) for name, keys in _keys_by_id() if questions & keys]
     if not fitting:
         return None
     matches, _, name = max(fitting)
@@ -91,9 +93,13 @@ def key_of(field: str) -> str:
     return OF_PARTNER.sub("", field)
 
 
+def _keys_by_id() -> Iterator[tuple[str, frozenset[str]]]:
+    return ((name, _keys_of(load(name))) for name in instrument_ids())
+
+
 @cache
-def _keys() -> Mapping[str, frozenset[str]]:
-    return {name: frozenset(item.key for item in load(name).items) for name in instrument_ids()}
+def _keys_of(questionnaire: Questionnaire) -> frozenset[str]:
+    return frozenset(item.key for item in questionnaire.items)
 
 
 def _answer(

@@ -92,6 +92,7 @@ class Field:
     note: str = ""  # what else there is to know of the value
     offered: tuple[str, ...] = ()  # values to choose from, beside which others can be typed
     wants_variable: bool = False  # the name of an environment variable, in whose place a key must not stand
+    is_instrument: bool = False  # it names one or several instruments
     meanwhile: "tuple[Part, ...]" = ()  # what someone else has saved since, where something else was typed
 
     @property
@@ -253,6 +254,7 @@ def make_field(
         wants_variable=wants_variable(schema_field),
         note=describe_variable(value) if wants_variable(schema_field) else "",
         offered=offer_scripts(place, document),
+        is_instrument=check_instrument in checks_of(one_of_them),
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any, TypeGuard
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -26,7 +28,7 @@ from studies.builder.files import list_files, prompt_fields, save_file
 from studies.builder.pasted_keys import forget_pasted_keys
 from studies.builder.presets import PRESETS, Preset, find_preset
 from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
-from studies.instruments.loading import instrument_ids, load
+from studies.instruments.loading import RATING_SCALE, instrument_ids, load
 from studies.models import Participation, StudyDraft
 from studies.participation.language import instrument_language
 from studies.participation.step_kinds import KINDS
@@ -188,7 +190,16 @@ def fields_page(
         document.set(place, None)  # the study has no such section
     has_changed = save_text(draft, document.text)
     tell_saved(request, page.fields, unread, has_changed=has_changed)
-    return page.show_unread(unread) if unread else redirect(request.path)
+    if unread:
+        return page.show_unread(unread)
+    return make_questionnaire(section, request.path) if "make" in request.POST else redirect(request.path)
+
+
+def make_questionnaire(section: Section, back: str) -> HttpResponse:
+    """Lead to the form of a new questionnaire, and from there back to where it can be chosen. Conversations are rated
+    with rating forms."""
+    kind = "questionnaire" if section.slug == STEPS else RATING_SCALE
+    return redirect(f"{reverse('research-questionnaire-new')}?{urlencode({'kind': kind, 'back': back})}")
 
 
 @dataclass(frozen=True)
@@ -210,12 +221,19 @@ class FieldsPage:
     def fields(self) -> list[Field]:
         return make_section_fields(self.section, self.place, self.document, self.checked_draft)
 
+    @property
+    def first_instrument(self) -> str:
+        """Return the first field that chooses a questionnaire; a consent form is something else."""
+        choosing = () if self.section.slug == CONSENT else self.fields
+        return next((one.name for one in choosing if one.is_instrument), "")
+
     def show(self, status: int = 200, **more: object) -> HttpResponse:
         is_section = self.number is None
         context = {
             "section": self.section,
             "fields": self.fields,
             "seen": json.dumps(get_hashes(self.fields)),
+            "first_instrument": self.first_instrument,
             "preset_chosen": self.request.POST.get("preset", ""),
             "number": self.number,
             "position": None if self.number is None else self.number + 1,

@@ -1,4 +1,8 @@
-"""Read a file of fixtures/instruments that people answer (`instrument_file.py`) → Questionnaire. Pure."""
+"""Read a file of an instrument that people answer (`instrument_file.py`) → Questionnaire. Pure.
+
+Instruments come with emostudy (fixtures/instruments), from an app outside it (`register_instrument`), or were made on
+this site (`SITE`).
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +16,7 @@ from dialogue.documents import translate as _
 from dialogue.schema import FaultList, check
 from studies.instruments.definitions import DECLINED, Condition, Item, Option, Questionnaire, Scale, Text
 from studies.instruments.instrument_file import ConditionFile, InstrumentFile, ItemFile, OptionFile, ScaleFile
+from studies.instruments.site_folder import SiteFolder
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 LARGEST_FILE = 1_000_000  # bytes
@@ -40,44 +45,68 @@ def register_instrument(path: Path) -> None:
 
     Raises InstrumentError if the file is faulty, or if there is another instrument of that id.
     """
-    if path.stem in instrument_ids() and _OUTSIDE.get(path.stem) != path:
+    if is_taken(path.stem) and _OUTSIDE.get(path.stem) != path:
         raise InstrumentError(path.name, [Fault("id", _("there is an instrument of this id already"))])
-    load(path.stem, path.parent)
+    read_instrument(path)
     _OUTSIDE[path.stem] = path
     forget_instruments()
 
 
+def is_taken(instrument_id: str) -> bool:
+    """Return whether no instrument of this site can have the id: a file that comes with emostudy or with an app has
+    it, which need not be one that people answer."""
+    return instrument_id in _OUTSIDE or (FIXTURES / f"{instrument_id}.json").exists()
+
+
 def forget_instruments() -> None:
     """Read each file again when it is next asked for."""
-    load.cache_clear()
-    instrument_ids.cache_clear()
+    _load.cache_clear()
+    _ids_in.cache_clear()
+    SITE.forget()
 
 
 def path_of(instrument_id: str, folder: Path = FIXTURES) -> Path:
-    """Return the file of an instrument, also of one that was registered from elsewhere."""
-    path = folder / f"{instrument_id}.json"
-    return _OUTSIDE.get(instrument_id, path) if folder == FIXTURES else path
+    """Return the file of an instrument, also of one that is from elsewhere."""
+    elsewhere = (_OUTSIDE.get(instrument_id) or SITE.path_of(instrument_id)) if folder == FIXTURES else None
+    return elsewhere or folder / f"{instrument_id}.json"
+
+
+def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
+    """Return the instrument. Raise InstrumentError with everything that is wrong with its file."""
+    own = SITE.instruments.get(instrument_id) if folder == FIXTURES else None
+    return own or _load(instrument_id, folder)
 
 
 @cache
-def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
-    """Return the instrument. Raise InstrumentError with everything that is wrong with its file."""
-    path = path_of(instrument_id, folder)
-    data = read_object(path)
+def _load(instrument_id: str, folder: Path) -> Questionnaire:
+    return read_instrument(path_of(instrument_id, folder))
+
+
+def read_instrument(path: Path) -> Questionnaire:
+    """Return the instrument in a file. Raise InstrumentError."""
+    return build_questionnaire(read_object(path), path.stem, path.name)
+
+
+def build_questionnaire(data: Mapping[str, Any], stem: str, file_name: str) -> Questionnaire:
+    """Return the instrument that a file says. `stem`: the id that its name gives. Raise InstrumentError."""
     if not has_items(data):
-        raise InstrumentError(path.name, [Fault("items", _("there is nothing here that a person can answer"))])
+        raise InstrumentError(file_name, [Fault("items", _("there is nothing here that a person can answer"))])
     file, fault_list = check(InstrumentFile, data, json=True)
-    questionnaire = Builder(file, path.stem, fault_list).questionnaire(data) if file else None
+    questionnaire = Builder(file, stem, fault_list).questionnaire(data) if file else None
     if questionnaire is None or fault_list.places:
-        raise InstrumentError(path.name, fault_list.faults())
+        raise InstrumentError(file_name, fault_list.faults())
     return questionnaire
 
 
-@cache
 def instrument_ids(folder: Path = FIXTURES) -> tuple[str, ...]:
     """Return the instruments that people can answer. The folder also has lexicons, role cards and the like."""
+    return _ids_in(folder, tuple(SITE.instruments) if folder == FIXTURES else ())
+
+
+@cache
+def _ids_in(folder: Path, of_site: tuple[str, ...]) -> tuple[str, ...]:
     ours = {path.stem for path in folder.glob("*.json") if has_items(read_object(path))}
-    return tuple(sorted(ours.union(_OUTSIDE if folder == FIXTURES else ())))
+    return tuple(sorted(ours.union(of_site, _OUTSIDE if folder == FIXTURES else ())))
 
 
 def instructed_items() -> dict[tuple[str, str], str | int]:
@@ -100,11 +129,20 @@ def unscored_items() -> dict[str, list[str]]:
 def read_object(path: Path) -> Mapping[str, Any]:
     """Return the object in a JSON file. Raise InstrumentError."""
     try:
-        data = parse_json(read_text(read_bytes(path, limit=LARGEST_FILE), path.name), path.name)
+        content = read_bytes(path, limit=LARGEST_FILE)
     except DocumentError as error:
         raise InstrumentError(path.name, error.faults) from error
+    return parse_object(content, path.name)
+
+
+def parse_object(content: bytes, file_name: str) -> Mapping[str, Any]:
+    """Return the object in a JSON text. Raise InstrumentError."""
+    try:
+        data = parse_json(read_text(content, file_name), file_name)
+    except DocumentError as error:
+        raise InstrumentError(file_name, error.faults) from error
     if not isinstance(data, dict):
-        raise InstrumentError(path.name, [Fault("", _("must be an object"))])
+        raise InstrumentError(file_name, [Fault("", _("must be an object"))])
     return data
 
 
@@ -358,7 +396,8 @@ class Builder:
                 wrong = _('the file describes no scale "%(scale)s"', scale=item.scale) + suggestion(item.scale, names)
                 self.fault((*place, "factor"), wrong)
         if self.file.dimensions:
-            keys = tuple(item.key for item in items.values() if item.instructed is None)
+            scored = (item for item in items.values() if item.type not in WITHOUT_NUMBERS)
+            keys = tuple(item.key for item in scored if item.instructed is None)
             yield Scale("overall", OVERALL, keys, len(keys))
 
     def scale(self, one: ScaleFile, place: Place, items: Sequence[Item]) -> Scale:
@@ -394,3 +433,6 @@ def choices_of(item: Item) -> list[str | int]:
     if item.minimum is not None and item.maximum is not None:
         return list(range(item.minimum, item.maximum + 1))
     return [option.value for option in item.options if option.value != DECLINED]
+
+
+SITE = SiteFolder(read_instrument, is_taken)  # the instruments that were made on this site

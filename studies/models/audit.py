@@ -70,6 +70,7 @@ class AuditEntry(models.Model):
         PROFILE = "profile", gettext_lazy("Profiles")
         QUALITY = "quality", gettext_lazy("Decision about quality")
         QUESTION = "question", gettext_lazy("Question to the team")
+        QUESTIONNAIRE = "questionnaire", gettext_lazy("Questionnaire")
         RATING_PLAN = "rating_plan", gettext_lazy("Plan of ratings")
         RESULTS = "results", gettext_lazy("Results")
         SAFETY_EVENT = "safety_event", gettext_lazy("Safety event")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
@@ -235,18 +235,13 @@ def means_of(answers: Iterable[Answer]) -> dict[str, float]:
 # Names of instruments; an import may name one that has no file here
 
 
-@cache
-def own_instruments() -> frozenset[str]:
-    return frozenset(instrument_ids())
-
-
 def title_of(instrument: str) -> str:
-    return load(instrument).title[instrument_language()] if instrument in own_instruments() else instrument
+    return load(instrument).title[instrument_language()] if instrument in instrument_ids() else instrument
 
 
 def item_labels(instrument: str) -> dict[str, str]:
     """Return labels by key, in the instrument's order: the name of the item, or its question."""
-    if instrument not in own_instruments():
+    if instrument not in instrument_ids():
         return {}
     language = instrument_language()
     named = {item.key: (item.label or item.text)[language] for item in load(instrument).items}

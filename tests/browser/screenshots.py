@@ -29,6 +29,7 @@ RESEARCH_PAGES = (
     *("payments/", "webhooks/"),
     *("access/", "access/leave/", "access/transfer/", "audit/"),
 )
+SITE_PAGES = ("questionnaires/", "questionnaires/new/", "questionnaires/mini_ipip/")  # of no study
 
 
 class Camera:
@@ -83,6 +84,9 @@ def research_pages(browser: Browser, server: Server, folder: Path, screen: str, 
     camera = Camera(folder, f"research-{screen}", language)
     sign_in(page, server)
     camera(page, "studies")
+    for path in SITE_PAGES:
+        page.goto(f"{server.base_url}/research/{path}")
+        camera(page, path.strip("/"))
     for path in RESEARCH_PAGES:
         page.goto(f"{server.base_url}/research/demo/{path}")
         camera(page, path.strip("/") or "overview")

@@ -13,6 +13,7 @@ from studies.analysis.pooling import ALL_ITEMS, POOLED
 from studies.analysis.raters import read_group
 from studies.analysis.reporting.columns import COLUMNS
 from studies.analysis.tables.rater_effects import OWN
+from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instrument_ids, load
 
 MOST = 6  # names in a sentence
@@ -85,11 +86,13 @@ def option_name(instrument: str, item: str, option: str) -> str:
     return answer.text[_code()] if answer else option
 
 
-@cache
 def _labels(instrument: str) -> dict[str, dict[str, str]]:
-    if instrument not in instrument_ids():
-        return {}
-    return {item.key: dict(item.label) for item in load(instrument).items if item.label}
+    return _labels_of(load(instrument)) if instrument in instrument_ids() else {}
+
+
+@cache
+def _labels_of(questionnaire: Questionnaire) -> dict[str, dict[str, str]]:
+    return {item.key: dict(item.label) for item in questionnaire.items if item.label}
 
 
 def in_order(instrument: str, items: Iterable[str]) -> list[str]:

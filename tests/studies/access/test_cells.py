@@ -289,6 +289,7 @@ def test_every_link_and_button_of_a_page_leads_where_its_reader_may_go(who, stud
 NOTHING_BEHIND = [
     *("research-applicant", "research-disagreement", "research-file", "research-interview-file"),
     *("research-interview-file-remove", "research-question", "research-report", "research-report-language"),
+    *("research-questionnaire-edit", "research-questionnaire-remove"),  # of those made on the site alone
 ]
 
 

@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 
 from studies.board import quality_indices
-from studies.bots import answers as bots
 from studies.bots.answers import Person as Bot
 from studies.bots.answers import answer
 from studies.bots.page_reader import read_page
@@ -22,16 +21,14 @@ from studies.data.exports.judgements import get_people_scores
 from studies.data.exports.tables import TABLES
 from studies.data.imports.faults import ImportRefused
 from studies.data.imports.ratings import import_ratings
-from studies.instruments import loading
 from studies.instruments.forms import REASON, form_for
-from studies.instruments.loading import FIXTURES, load
+from studies.instruments.loading import SITE, load
 from studies.interviews.materials import ratings_of
 from studies.interviews.step import dimensions
 from studies.judging.items import judged_items
 from studies.models import Answer, ReviewItem, ReviewPlan
 from studies.participation.judge_gap import judge_gaps
 from studies.second_raters.review_work import answers_in
-from studies.workbench import rating_tables
 from studies.workbench.rating_tables import Scores
 from tests import factories
 from tests.people import Person
@@ -53,26 +50,16 @@ def described(id: str, kind: str, body: str, keys: list[str]) -> str:
     return json.dumps({**head, "response_scale": {"min": 1, "max": 5}, body: items})
 
 
-def forget_files() -> None:
-    loading.instrument_ids.cache_clear()
-    bots._keys.cache_clear()
-    rating_tables.own_instruments.cache_clear()
-
-
 @pytest.fixture(autouse=True)
 def own_instruments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Beside those that come with emostudy, `own_days` about oneself and `own_scale` about conversations."""
-    folder = tmp_path / "instruments"
-    folder.mkdir()
-    for path in FIXTURES.glob("*.json"):
-        (folder / path.name).symlink_to(path)
-    (folder / "own_days.json").write_text(described("own_days", "questionnaire", "items", ["tired"]), "utf-8")
-    (folder / "own_scale.json").write_text(described("own_scale", "rating_scale", "dimensions", RATED), "utf-8")
-    for function in (loading.load.__wrapped__, loading.instrument_ids.__wrapped__):
-        monkeypatch.setattr(function, "__defaults__", (folder,))
-    forget_files()
+    (tmp_path / "own_days.json").write_text(described("own_days", "questionnaire", "items", ["tired"]), "utf-8")
+    (tmp_path / "own_scale.json").write_text(described("own_scale", "rating_scale", "dimensions", RATED), "utf-8")
+    monkeypatch.setattr(SITE, "folder", tmp_path)
+    SITE.forget()
     yield
-    forget_files()
+    monkeypatch.undo()
+    SITE.forget()
 
 
 @pytest.fixture
@@ -290,8 +277,8 @@ def test_the_quality_page_shows_share_and_flag(study, person, run, desk):
 
 
 def test_without_such_an_item_the_quality_page_has_no_column_for_it(study, person, desk, monkeypatch):
-    monkeypatch.setattr(loading.instrument_ids.__wrapped__, "__defaults__", (FIXTURES,))
-    forget_files()
+    monkeypatch.setattr(SITE, "folder", None)
+    SITE.forget()
 
     page = desk.get(reverse("research-quality", args=["demo"]), {"test": "no"}).content.decode()
 

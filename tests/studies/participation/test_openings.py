@@ -56,7 +56,7 @@ def text_of(person: Person) -> str:
 
 
 def bubbles(person: Person) -> int:
-    return text_of(person).count('<p class="bubble__text">' + EN)
+    return text_of(person).count('<p class="bubble__text" lang="en">' + EN)
 
 
 def talk_with(opening: str, *said: tuple[str, str], **fields: Any) -> ArmRun:

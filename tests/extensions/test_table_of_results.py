@@ -59,7 +59,7 @@ def test_it_is_a_file_and_a_section_of_the_report(results: Results) -> None:
         "b,care,,1,highest minus lowest score,range: there is one score of care",
     ]
     report = files["report.html"].decode()
-    assert '<summary><h3>Ranges of scores</h3></summary><div id="score-ranges">' in report
+    assert '<summary><h3>Ranges of scores</h3></summary><div id="score_ranges">' in report
     assert '<td class="note">range: there is one score of care</td>' in report
     assert "<dt>range</dt><dd>highest minus lowest score.</dd>" in report
 

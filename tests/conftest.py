@@ -27,7 +27,7 @@ from tests.amounts import choose
 from tests.lanes import ONE_DATABASE, SERVERS, SLOW
 
 ROOT = Path(__file__).parent
-properties.register_profile("ours", max_examples=choose(usual=40, full=300), deadline=None)
+properties.register_profile("ours", max_examples=choose(usual=25, full=300), deadline=None)
 properties.load_profile("ours")
 EVERY = 8  # of the tests that are rolled back, one in so many runs on both databases
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}

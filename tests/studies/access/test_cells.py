@@ -34,7 +34,7 @@ STUDY, OTHER = "hearts", "spades"
 ROOT, OUTSIDER, ROLELESS, NO_STAFF, STRANGER = "root", "outsider", "roleless", "no staff", "stranger"
 VISITORS = (*(role.value for role in Role), ROOT, OUTSIDER, ROLELESS, NO_STAFF, STRANGER)
 METHODS = ("GET", "POST")
-EVERY = choose(usual=5, full=1)  # of the cells of the table, one in so many is asked for
+EVERY = choose(usual=8, full=1)  # of the cells of the table, one in so many is asked for
 SIGN_IN = "/research/sign-in/"
 HOME = "research-study"
 # What tells a reader which arm, model or judge it was.

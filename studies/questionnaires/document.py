@@ -1,4 +1,4 @@
-"""What the form of a questionnaire says, as the data of an instrument file, and back. Pure."""
+"""Convert the form of a questionnaire to the data of an instrument file, and back. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The boxes of the form, one question or label a line and one box a language, as questions and labels. Pure."""
+"""Read the boxes of the form, one question or label a line and one box a language, as questions and labels. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ NAMES = {language.code: language.name for language in LANGUAGES}
 
 
 class LinesError(Exception):
-    """What is wrong with a box: of which language, and the sentence."""
+    """A fault in the box of a language."""
 
     def __init__(self, language: str, message: str) -> None:
         super().__init__(message)

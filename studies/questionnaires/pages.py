@@ -34,7 +34,7 @@ from studies.questionnaires.checking import check_data, read_upload
 from studies.questionnaires.document import QUESTIONNAIRE, Described, compose, describe
 from studies.questionnaires.forms import QuestionnaireForm, UploadForm, initial_of, walk_boxes
 from studies.questionnaires.lines import LinesError, read_questions
-from studies.questionnaires.preview import list_stored, preview_in_all
+from studies.questionnaires.preview import list_stored_items, preview_in_all
 from studies.questionnaires.uses import Uses, find_uses
 from studies.workbench.access import researchers_only
 
@@ -186,7 +186,7 @@ def one(request: HttpRequest, instrument: str) -> HttpResponse:
         "is_own": is_own,
         "has_form": describe_for_form(questionnaire) is not None,
         "previews": preview_in_all(questionnaire),
-        "stored": list_stored(questionnaire),
+        "stored": list_stored_items(questionnaire),
         "back": find_back(request),
     }
     return render(request, "studies/research/questionnaire.html", context)
@@ -297,7 +297,7 @@ def show_form(
         "before": before,
         "line": line_of(before) if before else None,
         "previews": preview_in_all(shown) if shown else (),
-        "stored": list_stored(shown) if shown else (),
+        "stored": list_stored_items(shown) if shown else (),
         "back": find_back(request),
     }
     return render(request, "studies/research/questionnaire_form.html", context, status=status)

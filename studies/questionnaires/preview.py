@@ -46,7 +46,7 @@ def preview_in(questionnaire: Questionnaire, language: str) -> str:
         return render_to_string("studies/research/questionnaire_frame.html", context)
 
 
-def list_stored(questionnaire: Questionnaire) -> list[StoredItem]:
+def list_stored_items(questionnaire: Questionnaire) -> list[StoredItem]:
     language = instrument_language()
     return [StoredItem(item.key, item.text[language], describe_values(item)) for item in questionnaire.items]
 

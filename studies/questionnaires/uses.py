@@ -29,7 +29,7 @@ def find_uses(instruments: Iterable[str]) -> dict[str, Uses]:
             is_fixed = protocol.study.was_opened() or not protocol.may_change()
             for instrument in named:
                 add_study(uses[instrument], protocol.study, is_fixed=is_fixed)
-    for study, instrument in find_kept(uses):
+    for study, instrument in find_answered_or_planned(uses):
         add_study(uses[instrument], study, is_fixed=True)
     for draft in StudyDraft.objects.select_related("study").defer("earlier"):
         for instrument in uses.keys() & set(names_in(draft)):
@@ -45,7 +45,7 @@ def add_study(uses: Uses, study: Study, *, is_fixed: bool) -> None:
         uses.fixed_by.add(study)
 
 
-def find_kept(instruments: Iterable[str]) -> Iterator[tuple[Study, str]]:
+def find_answered_or_planned(instruments: Iterable[str]) -> Iterator[tuple[Study, str]]:
     """Yield the instruments that someone has answered, or will, whatever the design says by now."""
     names = list(instruments)
     for plan in ReviewPlan.objects.select_related("study"):

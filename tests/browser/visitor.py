@@ -48,7 +48,7 @@ class Visitor:
         self.seen.append(key)
         self.look(self.page, self.name())
         if key == "language":
-            self.page.locator(f'#content button[name="language"][value="{self.language}"]').click()
+            press(self.page, f'#content button[name="language"][value="{self.language}"]')
             return
         self.fill_form(key)
         self.submit(key)
@@ -187,5 +187,5 @@ def sign_in(page: Page, server: Server) -> None:
 def fill_sign_in(page: Page, server: Server) -> None:
     page.locator('input[name="login"]').fill("researcher")
     page.locator('input[name="password"]').fill((server.folder / "researcher_password").read_text())
-    page.locator('#content button[type="submit"]').first.click()
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.locator('#content button[type="submit"]').first.click()

@@ -64,12 +64,12 @@ def main(arguments: Sequence[str]) -> int:
         if arguments:
             code = run_in_turn([Run("sqlite", arguments), *more], Path(folder))
         else:
-            # What mostly waits comes first, so that no processor is left alone with it.
+            # The longest come first, so that no processor is left alone with one of them.
             others = [
                 Run("browser", ["-m", "browser", "tests/browser"]),
                 Run("walks", ["-m", "servers", *paths(place for place in SERVERS if place != "faults")]),
-                Run("faults", ["-m", "servers", "tests/faults"]),
                 Run("slow", ["-m", f"slow and {IN_PROCESS}", *paths(SLOW)]),
+                Run("faults", ["-m", "servers", "tests/faults"]),
                 *more,
             ]
             code = run_side_by_side(Run("sqlite", ["-m", f"not slow and {IN_PROCESS}"]), others, Path(folder))

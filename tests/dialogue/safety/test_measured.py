@@ -12,9 +12,11 @@ from django.conf import settings
 
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
+from dialogue.safety import reply_training
 from dialogue.safety.message_training import KEPT_FOR_MEASURING, LabelledSentence, read_sentences
 from dialogue.safety.normalisation import NOT_WORD
 from dialogue.safety.patterns import FOLDER
+from dialogue.safety.reply_training import read_replies
 from dialogue.safety.screening import REPLY_LEVEL, level_in_context, screen_message, screen_reply
 from tests.amounts import choose
 
@@ -66,6 +68,13 @@ def test_no_sentence_that_is_kept_for_measuring_is_trained_on() -> None:
 
     trained = set(map(bare, read_sentences()))
     assert [kept.text for kept in read_sentences(KEPT_FOR_MEASURING) if bare(kept) in trained] == []
+
+
+def test_no_reply_that_is_kept_for_measuring_is_trained_on() -> None:
+    trained = {NOT_WORD.sub("", reply.text) for reply in read_replies()}
+    kept = list(read_replies(reply_training.KEPT_FOR_MEASURING))
+    assert kept
+    assert [reply.text for reply in kept if NOT_WORD.sub("", reply.text) in trained] == []
 
 
 # What was seen, less a small margin; the aims are 90 % noticed and 80 % held of what is grave, in each batch.

@@ -119,11 +119,11 @@ def test_start_does_not_wait_for_the_dead(desk, study, spawned):
 
 
 def test_tasks_tell_how_far_they_are(desk, study):
-    running = task_of(study, "judge", done=3, total=10, message="standard")
+    running = task_of(study, "judge", done=3, total=10, message="judge demo (standard)")
 
     [told] = desk.get(address("tasks")).json()["tasks"]
 
-    assert told == {"pk": running.pk, "state": "running", "done": 3, "total": 10, "message": "standard"}
+    assert told == {"pk": running.pk, "state": "running", "done": 3, "total": 10, "message": "3 of 10"}
 
 
 def test_tasks_tell_of_a_process_that_died(desk, study):

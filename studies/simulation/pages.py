@@ -39,7 +39,7 @@ from studies.workbench.asking_first import ask_first
 from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import recent_tasks
 from studies.workbench.result_notes import names_of, word_notes
-from studies.workbench.task_words import CALLS, describe_stop
+from studies.workbench.task_words import CALLS, describe_stop, explain_failure
 
 MOST_CALLS = 500
 TESTS = {"wilcoxon_p", "rank_biserial", "d_z"}  # columns that are not shown
@@ -247,7 +247,8 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 class FailureCount(NamedTuple):
-    """The number of items that failed for a reason; `detail`: of most of them, empty where there is none to be told."""
+    """The number of items that failed for a reason; `detail`: of most of them, and what to do; empty where neither is
+    known."""
 
     reason: str
     number: int
@@ -290,7 +291,7 @@ def reasons(tally: Tally) -> list[FailureCount]:
     numbers = Counter(reason for reason, _detail in tally.failed.elements())
     details = commonest_details(tally.failed)
     return [
-        FailureCount(labels.word(words, reason), number, details.get(reason, ""))
+        FailureCount(labels.word(words, reason), number, explain_failure(reason, details.get(reason, "")))
         for reason, number in numbers.most_common()
     ]
 

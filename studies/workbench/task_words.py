@@ -177,7 +177,9 @@ def describe_progress(task: Task) -> str:
     """Say how far paid work is and what it has cost so far."""
     parts = [_("%(done)s of %(all)s") % {"done": task.done, "all": task.total}] if task.total else []
     jobs = jobs_of(task)
-    if jobs and not Call.objects.filter(item__job__in=jobs, cost=None).exclude(status="started").exists():
+    if Call.objects.filter(item__job__in=jobs, cost=None).exclude(status="started").exists():
+        parts.append(_("cost unknown: the price table has no price"))
+    elif jobs:
         currency = load_prices(settings.PRICES).currency
         reserved = sum(sum_reserved(job.pk for job in jobs).values(), Decimal(0))
         spent = sum((job.spent for job in jobs), Decimal(0)) - reserved

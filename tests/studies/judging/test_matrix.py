@@ -48,7 +48,7 @@ def test_final_ratings_are_done_missing_or_failed(study):
     runs = [factories.run_with_turns(study, factories.person(study)) for _ in range(3)]
     judge = factories.judge(study)
     factories.rating(judge, runs[0])
-    factories.rating(factories.judge(study, "demo+warm"), runs[1])  # a variant is another rater
+    factories.rating(factories.judge(study, "demo~warm"), runs[1])  # a variant is another rater
     job = Job.objects.create(kind="judge", scope="demo", title="demo (standard)", plan={}, spent=Decimal("1.5"))
     item = {"job": job, "role": "judge", "configuration": get_configuration(judge, "abc")}
     for run, moment, state in [(1, "final", "failed"), (2, "final", "waiting"), (2, "checkpoint", "failed")]:
@@ -131,3 +131,14 @@ def test_what_is_set_aside_for_a_call_is_no_cost(study):
     item = JobItem.objects.create(job=job, role="judge", configuration="1-a", subject="a", payload={})
     Call.objects.create(purpose="judge", kind="openai_compatible", item=item, cost=Decimal(1))
     assert matrix_of(study).rows[0].cost == "0.50"
+
+
+def test_judge_that_was_taken_out_of_the_study_file_keeps_its_ratings_here(study, desk):
+    run = factories.run_with_turns(study, factories.person(study))
+    factories.rating(factories.judge(study, "former"), run)
+    factories.rating(factories.judge(study, "former~warm"), run)
+    row = matrix_of(study).rows[-1]
+    assert (row.judge, row.strategy, row.cells[0].done, row.gone) == ("former", "standard", 1, True)
+    page = desk.get(reverse("research-judges", args=["demo"])).content.decode()
+    assert page.count("no longer in the study file") == 1
+    assert 'value="former standard"' not in page

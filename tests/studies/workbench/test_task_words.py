@@ -104,3 +104,6 @@ def test_work_under_way_says_how_far_it_is_and_what_it_has_cost(study: Study) ->
     Call.objects.create(purpose="judge", kind="openai_compatible", item=item, cost=Decimal("0.005"))
     told = "3 of 16 · cost so far: 0.0028 USD · set aside for calls in progress: 0.0050 USD at most"
     assert task_row(task)["message"] == told
+
+    Call.objects.update(status="ok", cost=None)
+    assert task_row(task)["message"] == "3 of 16 · cost unknown: the price table has no price"

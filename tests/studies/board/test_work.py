@@ -430,3 +430,11 @@ def test_heat_maps_part_kinds_of_people_and_moments_and_leave_single_raters_out(
 )  # fmt: skip
 def test_a_cell_is_shaded_by_its_r(r, shade):
     assert heatmap.cell_of(agreement(r=r)).shade() == shade
+
+
+def test_study_whose_conversations_were_rated_is_asked_for_the_analysis_alone(desk, study):
+    assert "Let a judge rate the conversations" in desk.get(address("analysis")).content.decode()
+    factories.rating(factories.judge(study), factories.run_with_turns(study, factories.person(study)))
+    page = desk.get(address("analysis")).content.decode()
+    assert "Judges have rated conversations. Start the analysis." in page
+    assert "Let a judge rate the conversations" not in page

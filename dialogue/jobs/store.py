@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, Sum
 from django.utils import timezone
 
 from dialogue.models import Call, Job, JobItem
@@ -342,6 +342,13 @@ def is_worked_on(job: int) -> bool:
 def leave(job: int) -> None:
     """Note that the command that looked after a job ends."""
     Job.objects.filter(pk=job).update(attended_until=None)
+
+
+def sum_reserved(jobs: Iterable[int]) -> dict[int, Decimal]:
+    """Return by open job what is set aside for its calls under way. Until these end it counts as spent."""
+    calls = Call.objects.filter(item__job__in=jobs, item__job__state=Job.State.OPEN, status="started")
+    rows = calls.exclude(cost=None).order_by().values_list("item__job").annotate(Sum("cost"))
+    return dict(rows)
 
 
 def count_states(job: int) -> Counter[str]:

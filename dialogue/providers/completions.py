@@ -81,6 +81,15 @@ class NoCompletionError(UnreadableError):
         return error_for_no_completion(base_url, self.detail)
 
 
+def is_cut_off(error: Exception) -> bool:
+    """Return whether JSON could be read up to where it ends, so that the rest of it is missing."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.reason == "unexpected end of data"
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip())
+
+
 class CompletionReader:
     """A reader of an answer that hands each piece to `take`. Raises UnreadableError.
 
@@ -132,7 +141,9 @@ class CompletionReader:
     def _read_document(self, document: bytes) -> None:
         try:
             content = json.loads(document)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            if is_cut_off(error):
+                raise UnreadableError(BROKE_OFF) from None
             content = None
         if report := find_report(content):
             raise ReportedError(report, otherwise=400)

@@ -140,6 +140,7 @@ def _tokens(text: str) -> float:
 
 def format_amount(amount: Decimal) -> str:
     """Return an amount with two decimals or two significant digits, at most six decimals: 12.50, 0.0012."""
+    amount = round(amount, 6) + 0  # SQLite adds decimals as floats, so a sum of 0 may have a rest of either sign
     digits = min(max(2, 1 - amount.adjusted()), 6) if amount else 2
     return f"{amount:.{digits}f}"
 

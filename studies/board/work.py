@@ -19,6 +19,7 @@ from studies.analysis.reporting.policy import policy
 from studies.board import live
 from studies.board.live_unblinding import still_blinded
 from studies.models import Study, Task
+from studies.models.response import RaterKind
 from studies.participation.language import instrument_language
 from studies.participation.unblinding import is_blinded, unblinding_of
 from studies.workbench import tasks
@@ -116,6 +117,7 @@ def analysis_page(
         "judges": study.current().judges.all(),
         "newest": newest,
         "removed": newest is None and study.tasks.filter(command="analyse", state=Task.State.DONE).exists(),
+        "judged": newest is None and study.raters.filter(kind=RaterKind.JUDGE, responses__isnull=False).exists(),
         "results": results_of(newest, study, blinded=blinded) if newest else None,
         "blinded": blinded,
         "unblinding": unblinding_of(study),

@@ -4,6 +4,7 @@ from functools import reduce
 from operator import or_
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from dialogue.judges import probes
 from dialogue.judges.strategies import get_strategies
@@ -24,9 +25,12 @@ def refuse_changed(study: Study, judge: ArmSpec) -> None:
     """Raise ChangedJudgeError if the judge is no longer the one that has answered."""
     if is_changed(study, judge):
         raise ChangedJudgeError(
-            f"The judge {judge.key!r} has answered in {study.key} with another model, other settings or other prompts "
-            "than it would now, and two that answer under one key cannot be told apart. Give the changed judge a key "
-            "of its own in the study file."
+            _(
+                "The judge “%(judge)s” has answered in %(study)s with another model, other settings or other prompts "
+                "than it would now, and two that answer under one key cannot be told apart. Give the changed judge a "
+                "key of its own in the study file."
+            )
+            % {"judge": judge.key, "study": study.key}
         )
 
 

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django import forms
-from django.db.models import Count, Sum
+from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from dialogue.jobs.store import sum_reserved
+from dialogue.judges.probes import SIGN
 from dialogue.judges.strategies import get_strategies
-from dialogue.models import Job, JobItem
+from dialogue.models import Call, Job, JobItem
 from dialogue.providers.prices import format_amount
 from studies.design.spec import ArmSpec
 from studies.judging.planning import KIND, ratings_of_track, runs_to_judge, track_of_simulated
-from studies.models import Response, Study
+from studies.models import Answer, Response, Study
 from studies.models.response import RaterKind
+from studies.workbench import labels
 from studies.workbench.access import study_page
 from studies.workbench.asking_first import ask_first
 from studies.workbench.paid_work import BUDGET
@@ -41,23 +42,27 @@ class BudgetForm(forms.Form):
 
 @dataclass(frozen=True)
 class Cell:
-    """Final ratings with one instrument. `failed`: asked, and given up for now; these are missing too."""
+    """Final ratings with one instrument. `unscored`: done, but no score could be read in the answer; `failed`: asked,
+    and given up for now; these are missing too."""
 
     done: int
     missing: int
     failed: int
+    unscored: int
 
 
 @dataclass(frozen=True)
 class Row:
-    """A judge with one strategy. `cost`: of all its jobs so far; `budget`: of the last one, if it had one."""
+    """A judge with one strategy. `cost`: of all its jobs so far, empty if a price is unknown; `budget`: of
+    the last one, if it had one; `gone`: the study file has the judge no longer, but its ratings are kept."""
 
     judge: str
     strategy: str
-    label: str | Promise
+    label: str
     cells: Sequence[Cell]
     cost: str
     budget: str
+    gone: bool = False
 
     def work(self) -> str:
         """Return the value that the row's button sends."""
@@ -75,28 +80,32 @@ class Matrix:
 
 
 def get_matrix(study: Study, judges: Sequence[ArmSpec]) -> Matrix:
-    """Return a row for each judge and strategy; variants of judges (probes) are not among them."""
+    """Return a row for each judge and strategy, and for those that have rated and are in the study no longer; variants
+    of judges (probes) are not among them."""
     totals, conversations = count_totals(study)
-    done, failed = count_done(study), count_failed(study)
+    done, failed, unscored = count_done(study), count_failed(study), count_unscored(study)
     jobs = {row["title"]: row for row in sum_jobs(study)}
     rows = []
-    for judge in judges:
-        for strategy in get_strategies().values():
-            spent = jobs.get(f"{judge.key} ({strategy.name})", {})
-            cells = []
-            for instrument, number in totals.items():
-                place = judge.key, strategy.name, instrument
-                cells.append(Cell(done[place], max(0, number - done[place]), failed[place]))
-            rows.append(
-                Row(
-                    judge=judge.key,
-                    strategy=strategy.name,
-                    label=_(strategy.label),
-                    cells=cells,
-                    cost=format_amount(spent.get("spent") or Decimal(0)),
-                    budget="" if spent.get("budget") is None else format_amount(spent["budget"]),
-                )
+    keys = [judge.key for judge in judges]
+    there = [(key, strategy) for key in keys for strategy in get_strategies()]
+    gone = {(key, strategy) for key, strategy, _instrument in done if key not in keys and SIGN not in key}
+    for key, strategy in [*there, *sorted(gone)]:
+        spent = jobs.get(f"{key} ({strategy})", {})
+        cells = []
+        for instrument, number in totals.items():
+            place = key, strategy, instrument
+            cells.append(Cell(done[place], max(0, number - done[place]), failed[place], unscored[place]))
+        rows.append(
+            Row(
+                judge=key,
+                strategy=strategy,
+                label=labels.strategy_name(strategy),
+                cells=cells,
+                cost="" if spent.get("unpriced") else format_amount(spent.get("spent") or Decimal(0)),
+                budget="" if spent.get("budget") is None else format_amount(spent["budget"]),
+                gone=key not in keys,
             )
+        )
     return Matrix(list(totals), conversations, rows)
 
 
@@ -115,9 +124,22 @@ def count_totals(study: Study) -> tuple[Counter[str], int]:
 
 
 def count_done(study: Study) -> Counter[tuple[str, str, str]]:
-    responses = Response.objects.filter(
+    return count_by_place(query_final(study))
+
+
+def count_unscored(study: Study) -> Counter[tuple[str, str, str]]:
+    """Count the answers in which no score could be read."""
+    scored = Answer.objects.filter(response=OuterRef("pk"), value__isnull=False)
+    return count_by_place(query_final(study).exclude(Exists(scored)))
+
+
+def query_final(study: Study) -> QuerySet[Response]:
+    return Response.objects.filter(
         rater__study=study, rater__kind=RaterKind.JUDGE, moment=FINAL, replicate=1, run__in=runs_to_judge(study)
     ).order_by()
+
+
+def count_by_place(responses: QuerySet[Response]) -> Counter[tuple[str, str, str]]:
     rows = responses.values_list("rater__code", "rater__strategy", "instrument").annotate(Count("pk"))
     return Counter({(code, strategy, instrument): number for code, strategy, instrument, number in rows})
 
@@ -138,7 +160,20 @@ def sum_jobs(study: Study) -> list[dict]:
     jobs = Job.objects.filter(scope=study.key, kind=KIND).order_by()
     last = dict(jobs.order_by("pk").values_list("title", "budget"))
     rows = jobs.values("title").annotate(spent=Sum("spent"))
-    return [{**row, "budget": last[row["title"]]} for row in rows]
+    titles, reserved = dict(jobs.values_list("pk", "title")), Counter[str]()
+    for job, amount in sum_reserved(titles).items():
+        reserved[titles[job]] += amount
+    calls = Call.objects.filter(item__job__in=jobs, cost=None).exclude(status="started")
+    unpriced = set(calls.values_list("item__job__title", flat=True))
+    return [
+        {
+            "title": row["title"],
+            "spent": row["spent"] - reserved[row["title"]],
+            "budget": last[row["title"]],
+            "unpriced": row["title"] in unpriced,
+        }
+        for row in rows
+    ]
 
 
 @require_POST

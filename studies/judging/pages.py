@@ -15,12 +15,13 @@ from django.views.decorators.http import require_GET, require_POST
 from dialogue.judges.fields import get_variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
 from dialogue.judges.strategies import fields_to_leave_out, get_strategies
+from dialogue.models import Job
 from dialogue.providers.prices import load_prices
 from dialogue.templatetags.languages import comma
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
 from studies.judging.matrix import BudgetForm, get_matrix
-from studies.judging.planning import MOMENTS, runs_to_judge
+from studies.judging.planning import KIND, MOMENTS, runs_to_judge
 from studies.judging.preview import Place, Preview, build_preview, find_run, get_places_about
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Study
@@ -60,6 +61,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     run = find_run(study, code) if code else None
     places = get_places_about(run, MOMENTS) if run else []
     preview = get_preview(request, judge, run, places)
+    recent = recent_tasks(study, "judge")
     context = {
         "code": code or get_newest_code(study),
         "unknown": bool(code) and run is None,
@@ -79,7 +81,8 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "fields": list(judge_fields.get_fields(study, judge)) if judge else [],
         "strategies": strategy_choices(),
         "demonstrations": study.current().demonstrations(),
-        **recent_tasks(study, "judge"),
+        "under_way": recent["running"] or Job.objects.filter(scope=study.key, kind=KIND, state=Job.State.OPEN).exists(),
+        **recent,
     }
     return show(request, study, "judges", context)
 

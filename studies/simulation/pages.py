@@ -39,6 +39,7 @@ from studies.workbench.asking_first import ask_first
 from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import recent_tasks
 from studies.workbench.result_notes import names_of, word_notes
+from studies.workbench.task_words import CALLS, describe_stop, explain_failure
 
 MOST_CALLS = 500
 TESTS = {"wilcoxon_p", "rank_biserial", "d_z"}  # columns that are not shown
@@ -221,8 +222,9 @@ def start_benchmark(request: HttpRequest, study: Study, arguments: list[str]) ->
 @study_page
 def stop(request: HttpRequest, study: Study) -> HttpResponse:
     if progress.stop(study, request.user):
-        messages.success(request, _("Stopped. Conversations that had started are ended and kept."))
-    return redirect("research-benchmark", study.key)
+        messages.success(request, _("Stopped. What was under way ends and is kept, and answers that arrived are paid."))
+    back = "research-judges" if request.POST.get("back") == "judges" else "research-benchmark"
+    return redirect(back, study.key)
 
 
 @require_POST
@@ -245,7 +247,8 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 class FailureCount(NamedTuple):
-    """The number of items that failed for a reason; `detail`: of most of them, empty where there is none to be told."""
+    """The number of items that failed for a reason; `detail`: of most of them, and what to do; empty where neither is
+    known."""
 
     reason: str
     number: int
@@ -284,15 +287,11 @@ def cell(study: Study, arm: str, condition: str, tally: Tally | None) -> Cell | 
 
 
 def reasons(tally: Tally) -> list[FailureCount]:
-    words = {
-        **labels.CALLS,
-        "broken": _("an error in emostudy; see its log"),
-        "needed": _("a task that it depends on failed"),
-    }
+    words = CALLS
     numbers = Counter(reason for reason, _detail in tally.failed.elements())
     details = commonest_details(tally.failed)
     return [
-        FailureCount(labels.word(words, reason), number, details.get(reason, ""))
+        FailureCount(labels.word(words, reason), number, explain_failure(reason, details.get(reason, "")))
         for reason, number in numbers.most_common()
     ]
 
@@ -303,7 +302,7 @@ def get_list_link(study: Study, arm: str, condition: str) -> str:
 
 
 def judging(study: Study) -> list[tuple[str, Tally, list[FailureCount]]]:
-    return [(title, tally, reasons(tally)) for title, tally in progress.judgements(study).items()]
+    return [(labels.job_name(title), tally, reasons(tally)) for title, tally in progress.judgements(study).items()]
 
 
 # The page
@@ -324,6 +323,7 @@ def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
         "jobs": [labels.job_name(job.title) for job in jobs],
         "ended": ended,
         "ended_name": labels.job_name(ended.title) if ended else "",
+        "why_ended": describe_stop(ended) if ended else "",
         "newest": newest,
         "outcomes": outcomes,
         "demonstrations": study.current().demonstrations(),

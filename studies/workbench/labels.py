@@ -230,9 +230,9 @@ def strategy_name(strategy: str) -> str:
 
 
 def job_name(title: str) -> str:
-    """Return the title of a job in the page's language; the name of an ablation stays in its brackets."""
+    """Return the title of a job in the page's language, with its strategy or ablation in brackets."""
     name, space, rest = title.partition(" (")
-    return f"{word(JOBS, name)}{in_brackets(rest.removesuffix(')'))}" if space else word(JOBS, name)
+    return f"{word(JOBS, name)}{in_brackets(strategy_name(rest.removesuffix(')')))}" if space else word(JOBS, name)
 
 
 def country_name(code: str) -> str:

@@ -100,8 +100,10 @@ def outcome_of(summaries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the counts and the cost of a task whose commands have told these summaries, as its row keeps them."""
     parts = [part for summary in summaries for part in parts_of(summary)]
     reasons: Counter[str] = Counter()
+    details: dict[str, str] = {}
     for part in parts:
         reasons.update(part["failed_reasons"])
+        details |= part.get("failed_details", {})
     return {
         "done": sum(part["done"] for part in parts),
         "before": sum(part.get(name, 0) for part in parts for name in BEFORE),
@@ -111,6 +113,8 @@ def outcome_of(summaries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "refused": sum(len(part.get("refused_profiles", ())) for part in parts),
         "left": sum(part["left"] for part in parts),
         "reasons": dict(reasons),
+        "details": details,
+        "unscored": sum(part["done"] - part["valid"] for part in parts if "valid" in part),
         "cost": None if any(part["unpriced"] for part in parts) else str(sum(Decimal(str(p["cost"])) for p in parts)),
         "currency": load_prices(settings.PRICES).currency,
     }

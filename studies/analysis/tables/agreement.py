@@ -90,8 +90,8 @@ METHODS = {
     ),
     "kendall": _("tau-b"),
     "spearman_p, kendall_p": _(
-        "two-sided, not adjusted: Fisher's z over its standard error by the same jackknife; that of spearman agrees "
-        "with its interval"
+        "two-sided, not adjusted for multiple tests: Fisher's z divided by its standard error, which the same "
+        "jackknife gives; spearman_p agrees with the interval of spearman"
     ),
     "within_r": _(
         "Pearson's r of scores centred per participant, over participants with two rows or more (Bland and Altman 1995)"
@@ -101,21 +101,25 @@ METHODS = {
         "are left out one by one, so it tells of other people with these arms, not of other arms; the noise of the "
         "means pulls both towards 0"
     ),
-    "bias": _("mean of judge minus human"),
+    "bias": _("mean difference, judge minus human"),
     "mae": _("mean absolute difference"),
     "lower_limit, upper_limit": _(
         "Bland and Altman's limits of agreement: bias less and plus 1.96 standard deviations of judge minus human"
     ),
     "ccc": _("Lin's concordance, moments over n"),
-    "kappa_quadratic": _("quadratic weights on the scores: of whole numbers the same as ccc, and of others not there"),
+    "kappa_quadratic": _(
+        "Cohen's kappa with quadratic weights. If all scores are whole numbers, it equals ccc. If some are not, "
+        "as means over raters, it is empty"
+    ),
     "ceiling": _(
-        "root of the product of both sides' reliabilities: of raters who all scored the same ICC(C,k), of others from "
-        "variance components with the raters' variance as error, of replicates ICC(1,k); where a judge scored once, "
-        "the root of the people's alone, an upper bound"
+        "the largest r that the reliabilities allow: the square root of the product of both sides' "
+        "reliabilities. These are ICC(C,k) if all raters scored the same conversations; otherwise they come "
+        "from variance components that count the raters' variance as error; for a judge's replicates, ICC(1,k). "
+        "If a judge scored only once, only the people's reliability is used, and the ceiling is an upper bound"
     ),
     "disattenuated": _(
-        "pearson over ceiling: r corrected for the unreliability that the ceiling counts; it may be above 1; for its "
-        "jackknife interval the reliabilities are computed anew without each cluster"
+        "pearson divided by ceiling: r corrected for the unreliability that the ceiling measures. It can exceed "
+        "1. For its jackknife interval, the reliabilities are computed again without each cluster"
     ),
     "method": _(
         "counsellors' own conversations: three sets are left out (or drawn) one at a time: counsellors, arms, and the "

@@ -55,21 +55,22 @@ TESTED: Mapping[measure.Score, str] = {
 
 METHODS = {
     "difference": _(
-        "of one annotator: the mean over conversations of 1 where they are nearer to the other raters than the judge "
-        "is, -1 where the judge is nearer, 0 for a tie; near is a small root mean square distance, or a large share of "
-        "equal answers on items with two values and on nominal ones (codebook.csv); BCa interval (95 %), participants "
-        "(else conversations) resampled"
+        "for one annotator: each conversation counts 1 if the annotator is closer to the other raters than the "
+        "judge is, -1 if the judge is closer, and 0 for a tie; this is the mean. Closer means a smaller root "
+        "mean square distance, or a larger share of equal answers for items with two values and nominal items "
+        "(codebook.csv). BCa interval (95 %), participants (else conversations) resampled"
     ),
     "p": _(
-        "of a one-sided t that the difference is below epsilon, by how much the study file ([alt_test]) lets a judge "
-        "be behind for being cheaper (usually .2 behind experts, .15 behind reviewers, .1 behind a crowd); takes "
-        "conversations as independent; empty where the comparisons do not vary, whose value then decides"
+        "one-sided t test that the difference is below epsilon. Epsilon is how far a judge may be behind people "
+        "because it costs less; the study file sets it under [alt_test] (by default .2 for experts, .15 for "
+        "reviewers, .1 for a crowd). The test treats conversations as independent. If the comparisons do not "
+        "vary, p is empty, and the difference itself decides"
     ),
     "p_adjusted": _("Benjamini–Yekutieli over the annotators"),
     "winning_rate": _("omega: the share of annotators with p_adjusted of .05 or less; from .5 on the judge passes"),
     "advantage": _(
-        "rho: the mean over annotators of how often the judge is as near as they are, or nearer; BCa interval (95 %), "
-        "participants (else conversations) resampled, annotators not"
+        "rho: how often the judge is as close as an annotator, or closer; mean over annotators; BCa interval "
+        "(95 %), participants (else conversations) resampled, annotators not"
     ),
 }
 

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from studies.analysis import AnalysisError, Summary, analyse
 from studies.management.command import PART_FAILED, Progress
 from studies.management.command import Command as Base
+from studies.workbench.labels import one_or_more
 
 
 class Command(Base):
@@ -38,7 +39,8 @@ class Command(Base):
             raise CommandError(str(error), returncode=PART_FAILED) from error
         for warning in summary.warnings:
             self.stderr.write(warning)
-        self.say(f"{out / 'report.html'}: {summary.ratings} ratings, {len(summary.files)} files")
+        ratings = f"{summary.ratings} {one_or_more(summary.ratings, 'rating', 'ratings')}"
+        self.say(f"{out / 'report.html'}: {ratings}, {len(summary.files)} files")
         return summary.as_dict()
 
     def run_analysis(self, folder: Path, out: Path, **settings: Any) -> Summary:

@@ -1,5 +1,6 @@
 from studies.data.imports.conversations import Outcome, import_conversations
 from studies.management.import_lines import ImportLines
+from studies.workbench.labels import one_or_more
 
 
 class Command(ImportLines):
@@ -14,7 +15,8 @@ class Command(ImportLines):
     bring = staticmethod(import_conversations)
 
     def describe_outcome(self, outcome: Outcome) -> str:
-        return (
-            f"{outcome.added} conversations added with {outcome.turns} turns ({outcome.empty_turns} of them empty); "
-            f"{outcome.already_there} were there already."
-        )
+        conversations = one_or_more(outcome.added, "conversation", "conversations")
+        turns = one_or_more(outcome.turns, "turn", "turns")
+        were = one_or_more(outcome.already_there, "was", "were")
+        added = f"{outcome.added} {conversations} added with {outcome.turns} {turns}"
+        return f"{added} ({outcome.empty_turns} of them empty); {outcome.already_there} {were} there already."

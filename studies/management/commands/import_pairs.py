@@ -1,5 +1,6 @@
 from studies.data.imports.comparisons import IGNORED, NEEDED, OPTIONAL, Outcome, import_pairs
 from studies.management.import_lines import ImportLines
+from studies.workbench.labels import one_or_more
 
 
 class Command(ImportLines):
@@ -13,5 +14,8 @@ class Command(ImportLines):
     bring = staticmethod(import_pairs)
 
     def describe_outcome(self, outcome: Outcome) -> str:
-        added = f"{outcome.added} verdicts added, with {outcome.pairs} new pairs"
-        return f"{added}; {outcome.already_there} were there already."
+        verdicts = one_or_more(outcome.added, "verdict", "verdicts")
+        pairs = one_or_more(outcome.pairs, "pair", "pairs")
+        were = one_or_more(outcome.already_there, "was", "were")
+        added = f"{outcome.added} {verdicts} added, with {outcome.pairs} new {pairs}"
+        return f"{added}; {outcome.already_there} {were} there already."

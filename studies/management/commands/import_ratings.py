@@ -2,6 +2,7 @@ from django.core.management.base import CommandParser
 
 from studies.data.imports.ratings import IGNORED, NEEDED, OPTIONAL, Outcome, import_ratings
 from studies.management.import_lines import ImportLines
+from studies.workbench.labels import one_or_more
 
 
 class Command(ImportLines):
@@ -24,11 +25,14 @@ class Command(ImportLines):
         )
 
     def describe_outcome(self, outcome: Outcome) -> str:
+        ratings = one_or_more(outcome.added, "rating", "ratings")
+        were = one_or_more(outcome.already_there, "was", "were")
         added = (
-            f"{outcome.added} ratings added ({outcome.missing} of them without a score); "
-            f"{outcome.already_there} were there already."
+            f"{outcome.added} {ratings} added ({outcome.missing} of them without a score); "
+            f"{outcome.already_there} {were} there already."
         )
         if not outcome.not_answered_yet:
             return added
-        left_out = f"{outcome.not_answered_yet} rows have neither score nor reason: not answered yet, and left out."
+        rows = one_or_more(outcome.not_answered_yet, "row has", "rows have")
+        left_out = f"{outcome.not_answered_yet} {rows} neither score nor reason: not answered yet, and left out."
         return f"{added}\n{left_out}"

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from dialogue.providers.base import ProviderError
-from dialogue.providers.completions import CompletionReader, Piece, UnreadableError, read_event, whole_reply
+from dialogue.providers.completions import BROKE_OFF, CompletionReader, Piece, UnreadableError, read_event, whole_reply
 from dialogue.providers.event_stream import Event
 
 URL = "https://models.example/v1"
@@ -147,7 +147,7 @@ def test_body_tells_a_failure(body: bytes, size: int, status: str, permanent: bo
     [
         (b"\n<html>", "a web page"),
         (b'{"choices":[]}', "JSON that is no completion"),
-        (b'{"half', "JSON that is no completion"),
+        (b'{"status": up}', "JSON that is no completion"),
         (b'{"a":1}\n{"a":2}', "JSON that is no completion"),
         (b"It works!", "a text that is no completion"),
     ],
@@ -159,3 +159,12 @@ def test_body_that_is_no_completion_is_said_to_be_none(body: bytes, what: str) -
     assert isinstance(error, ProviderError)
     assert (error.status, error.permanent) == ("client_error", True)
     assert error.detail == f"models.example answers with {what} in place of a model's reply: check base_url."
+
+
+@pytest.mark.parametrize("length", range(1, len('{"choices":[{"message":{"content":"好 [1]"}}]}'.encode())))
+def test_document_that_was_cut_off_is_asked_for_again(length: int) -> None:
+    document = '{"choices":[{"message":{"content":"好 [1]"}}]}'.encode()
+    with pytest.raises(UnreadableError) as caught:
+        read(document[:length], 3)
+    error = caught.value.as_provider_error(URL, hide="sk-1", partial="")
+    assert (error.status, error.permanent, error.detail) == ("network", False, BROKE_OFF)

@@ -226,6 +226,8 @@ def test_file_that_is_not_utf_8_is_to_be_saved_so(tmp_path: Path) -> None:
         ("0.0123", "0.012"),
         ("0.0012", "0.0012"),
         ("0.000001", "0.000001"),
+        ("1.7e-18", "0.00"),
+        ("-1.7e-18", "0.00"),
     ],
 )
 def test_small_amounts_are_shown_with_two_digits(amount: str, shown: str) -> None:

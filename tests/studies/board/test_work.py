@@ -119,11 +119,11 @@ def test_start_does_not_wait_for_the_dead(desk, study, spawned):
 
 
 def test_tasks_tell_how_far_they_are(desk, study):
-    running = task_of(study, "judge", done=3, total=10, message="standard")
+    running = task_of(study, "judge", done=3, total=10, message="judge demo (standard)")
 
     [told] = desk.get(address("tasks")).json()["tasks"]
 
-    assert told == {"pk": running.pk, "state": "running", "done": 3, "total": 10, "message": "standard"}
+    assert told == {"pk": running.pk, "state": "running", "done": 3, "total": 10, "message": "3 of 10"}
 
 
 def test_tasks_tell_of_a_process_that_died(desk, study):
@@ -430,3 +430,11 @@ def test_heat_maps_part_kinds_of_people_and_moments_and_leave_single_raters_out(
 )  # fmt: skip
 def test_a_cell_is_shaded_by_its_r(r, shade):
     assert heatmap.cell_of(agreement(r=r)).shade() == shade
+
+
+def test_study_whose_conversations_were_rated_is_asked_for_the_analysis_alone(desk, study):
+    assert "Let a judge rate the conversations" in desk.get(address("analysis")).content.decode()
+    factories.rating(factories.judge(study), factories.run_with_turns(study, factories.person(study)))
+    page = desk.get(address("analysis")).content.decode()
+    assert "Judges have rated conversations. Start the analysis." in page
+    assert "Let a judge rate the conversations" not in page

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from dialogue.judges.probes import VARIANTS
 from dialogue.judges.strategies import get_strategies
-from dialogue.models import Call, InnerState
+from dialogue.models import Call, InnerState, Job
 from studies.models import Consent, Rater, Study, Task
 from studies.workbench import tasks
 from tests import factories
@@ -240,3 +240,14 @@ def test_answers_of_a_probe_are_counted(desk: Client, study: Study) -> None:
     html = page(desk)
     [row] = re.findall(r"Padded replies</th>.*?<td class=\"number\">(\d+)</td>", html, re.DOTALL)
     assert row == "1"
+
+
+def test_work_under_way_can_be_stopped_from_here(desk: Client, study: Study) -> None:
+    stop = reverse("research-benchmark-stop", args=["demo"])
+    assert stop not in page(desk)
+    job = Job.objects.create(kind="judge", scope="demo", title="demo (standard)", plan={})
+    assert stop in page(desk)
+    response = desk.post(stop, {"back": "judges"})
+    assert response["Location"] == address()
+    job.refresh_from_db()
+    assert job.state == Job.State.STOPPED

@@ -64,3 +64,9 @@ def test_analyse_command_can_be_repeated(folder: Path, capsys: pytest.CaptureFix
         call_command("analyse", str(folder), "--out", str(out), "--bootstrap", "20")
     first, second = [line for line in capsys.readouterr().out.splitlines() if line]
     assert first == second == f"{out / 'report.html'}: 6 ratings, {len(list(out.rglob('*.*')))} files"
+
+
+def test_one_rating_is_said_in_the_singular(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "ratings.csv").write_text("\n".join(RATINGS.splitlines()[:2]) + "\n")
+    call_command("analyse", str(folder), "--out", str(folder.parent / "results"), "--bootstrap", "20")
+    assert "report.html: 1 rating, " in capsys.readouterr().out

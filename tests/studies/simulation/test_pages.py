@@ -32,6 +32,7 @@ from tests.studies.simulation.test_outcomes import STAY, share, standing
 
 pytestmark = pytest.mark.django_db
 
+LONGER = "Is the server running? If it only needs longer, raise gap_timeout or total_timeout in extra."
 FEW = Note("under_six_pairs")
 
 ASKED = {
@@ -240,7 +241,7 @@ def test_matrix_counts_rows_by_arm_and_condition(study: Study) -> None:
     items(worst, "ember", waiting=3)
 
     assert cells(study) == {
-        ("amber", 0): {"done": 2, "all": 6, "working": 1, "faults": 2, "failed": [("took too long", 2, "")]},
+        ("amber", 0): {"done": 2, "all": 6, "working": 1, "faults": 2, "failed": [("took too long", 2, LONGER)]},
         ("ember", 0): {"done": 1, "all": 1, "working": 0, "faults": 1, "failed": []},
         ("ember", 1): {"done": 0, "all": 3, "working": 0, "faults": 0, "failed": []},
     }
@@ -254,8 +255,8 @@ def test_page_tells_of_failures_with_their_commonest_detail(desk: Client, study:
     JobItem.objects.filter(role="judge").update(detail="Slow <today>.")
     JobItem.objects.filter(pk=JobItem.objects.first().pk).update(detail="Seldom.")
     page = " ".join(desk.get(address()).content.decode().split())
-    assert '3 failed: request refused</span> <span class="small">– Asked to answer 404.</span>' in page
-    assert '1 failed: took too long</span> <span class="small">– Slow &lt;today&gt;.</span>' in page
+    assert '3 failed: request refused</span> <span class="small">– Asked to answer 404. Check model and' in page
+    assert '1 failed: took too long</span> <span class="small">– Slow &lt;today&gt;. Is the server running?' in page
     assert "Seldom." not in page
 
 

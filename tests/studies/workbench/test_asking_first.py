@@ -186,6 +186,7 @@ def test_refusal_of_the_command_is_told(desk: Client, study: Study) -> None:
     sent = {"judge": "far", "strategy": "standard", "probe": "order_swap"}
     page = desk.post(address("probe"), sent, follow=True)
     assert "has no plan of pairs" in page.content.decode()
+    assert "Estimated cost" not in page.content.decode()
     assert not page.context["may_start"]
 
 

@@ -80,3 +80,13 @@ def test_every_column_is_on_paper(report: Page) -> None:
     report.set_viewport_size({"width": A4, "height": 900})
     report.emulate_media(media="print")
     assert [overflow(report, name) for name in ("ten", "bounded", "many")] == [0, 0, 0]
+
+
+def test_high_figure_keeps_its_size_on_paper_so_that_its_words_can_be_read(report: Page) -> None:
+    report.set_viewport_size({"width": A4, "height": 900})
+    report.emulate_media(media="print")
+    of_ten_items = '<div style="width: 85mm"><figure class="narrow"><svg viewBox="0 0 241 480"></svg></figure></div>'
+    report.evaluate("figure => document.querySelector('main').insertAdjacentHTML('beforeend', figure)", of_ten_items)
+    box = report.locator("figure.narrow svg").bounding_box()
+    assert box
+    assert box["height"] == pytest.approx(2 * box["width"], rel=0.01)

@@ -1,0 +1,109 @@
+"""What a page says of paid work that goes on, or that ended before its end: why, what to do, and what it has cost."""
+
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+from django.utils.translation import override
+
+from dialogue.models import Call, Job, JobItem
+from studies.models import Study, Task
+from studies.workbench.recent_tasks import task_row
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+OUTCOME = {
+    "done": 3, "before": 0, "failed": 0, "set_aside": 0, "not_sent": 0, "refused": 0, "left": 4, "unscored": 0,
+    "reasons": {}, "details": {}, "cost": "0.5", "currency": "USD",
+}  # fmt: skip
+
+
+@pytest.fixture
+def study() -> Study:
+    return factories.study("demo")
+
+
+def ended(study: Study, *, job: str = "", reason: str = "", **outcome: object) -> Task:
+    """A judge's task that has ended before its end, and its job."""
+    task = Task.objects.create(
+        study=study, command="judge", arguments=["demo", "standard"], state="failed", message="as printed",
+        outcome={**OUTCOME, **outcome},
+    )  # fmt: skip
+    if job:
+        Job.objects.create(kind="judge", scope="demo", title="demo (standard)", plan={}, state=job, reason=reason)
+    Task.objects.filter(pk=task.pk).update(ended_at=timezone.now())
+    task.refresh_from_db()
+    return task
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "words"),
+    [
+        ("budget", "Less is left of the job's budget than the next call may cost.", "The budget is spent."),
+        ("budget", "Less is left of the day's budget than the next call may cost.", "The budget of the day is spent."),
+        ("stopped", "Stopped by anna.", "Stopped by anna."),
+        (
+            "stopped",
+            "The last 20 answers were of no use at all: look at them.",
+            "The last 20 answers had no readable score. Read them before you go on.",
+        ),
+        (
+            "stopped",
+            "judge far (gpt): client_error: The server refused the key (401).",
+            "Stopped after failures in a row: judge far (gpt): request refused. Check the key in api_key_env: is it "
+            "valid, and is it for this server?",
+        ),
+        ("stopped", "some other reason", "some other reason"),
+    ],
+)
+def test_why_work_ended_is_said(state: str, reason: str, words: str, study: Study) -> None:
+    again = "Start it again for the rest. What is done is not asked or paid for again."
+    assert task_row(ended(study, job=state, reason=reason))["message"] == f"{words}\n{again}"
+
+
+def test_failure_is_said_with_advice_and_without_codes(study: Study) -> None:
+    task = ended(study, failed=2, reasons={"rate_limited": 2}, details={"rate_limited": "Rate limit reached"})
+    assert task_row(task)["message"].splitlines()[0] == (
+        "2 failed: too many calls. Rate limit reached. Wait and ask again. If it happens again, check the limits and "
+        "the balance of your account."
+    )
+
+
+def test_chinese_page_has_nothing_of_what_the_command_printed(study: Study) -> None:
+    task = ended(study, job="stopped", reason="Stopped by anna.", failed=1, reasons={"timeout": 1})
+    with override("zh-hans"):
+        assert "as printed" not in task_row(task)["message"]
+        assert "timeout:" not in task_row(task)["message"]
+
+
+def test_outcome_of_an_older_version_keeps_its_words(study: Study) -> None:
+    older = {name: value for name, value in OUTCOME.items() if name not in ("details", "unscored")}
+    task = ended(study)
+    task.outcome = older
+    assert task_row(task)["message"] == "as printed"
+
+
+def test_work_that_was_stopped_has_not_failed(study: Study) -> None:
+    assert [task_row(ended(study, failed=failed))["ended_early"] for failed in (0, 1)] == [True, False]
+
+
+def test_answers_without_a_score_are_told_beside_those_done(study: Study) -> None:
+    outcome = task_row(ended(study, unscored=2))["outcome"]
+    assert outcome[:2] == ["3 done", "2 of them without a readable score"]
+
+
+def test_work_under_way_says_how_far_it_is_and_what_it_has_cost(study: Study) -> None:
+    task = Task.objects.create(study=study, command="judge", arguments=["demo", "standard"], done=3, total=16)
+    Task.objects.filter(pk=task.pk).update(message="judge demo (standard)")
+    job = Job.objects.create(kind="judge", scope="demo", title="demo (standard)", plan={}, spent=Decimal("0.0078"))
+    task.refresh_from_db()
+    assert task_row(task)["message"] == "3 of 16 · cost so far: 0.0078 USD"
+
+    item = JobItem.objects.create(job=job, role="judge", configuration="1-a", subject="a", payload={})
+    Call.objects.create(purpose="judge", kind="openai_compatible", item=item, cost=Decimal("0.005"))
+    told = "3 of 16 · cost so far: 0.0028 USD · set aside for calls in progress: 0.0050 USD at most"
+    assert task_row(task)["message"] == told
+
+    Call.objects.update(status="ok", cost=None)
+    assert task_row(task)["message"] == "3 of 16 · cost unknown: the price table has no price"

@@ -80,6 +80,15 @@ def test_funnel_counts_who_reached_each_step_is_there_and_left_there(study):
     assert funnel.unknown == 0
 
 
+def test_whom_the_screening_does_not_let_on_is_counted_at_the_screening(study):
+    plan = [{"kind": "screening", "key": "screening"}, *PLAN]
+    for status, outcome in [("screened_out", "exclude"), ("in_review", "review_by_person"), ("active", "include")]:
+        factories.person(study, plan=plan, position=1, status=status, outcome={"kind": outcome})
+    _invited, screening, consent, *_rest = get_funnel(study, test="no").stages
+    assert (screening.reached, screening.here, dict(screening.left)) == (3, 1, {"screened_out": 1})
+    assert (consent.reached, consent.here, dict(consent.left)) == (1, 1, {})
+
+
 def test_funnel_says_how_many_left_without_a_trace_and_whom_the_team_erased(study):
     for kind in (Receipt.Kind.DELETED, Receipt.Kind.ERASED, Receipt.Kind.ERASED):
         erasure.erase(factories.person(study), kind=kind)

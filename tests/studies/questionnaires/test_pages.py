@@ -319,6 +319,41 @@ def test_answers_that_are_kept_fix_it(desk, study):
     assert desk.post(f"{LIST}evening_calm/remove/").status_code == 409
 
 
+def test_a_question_marked_as_optional_may_be_left_out(desk):
+    questions = {"questions_en": "Calm?\nAnything else? (open) (optional)", "questions_zh": "平静吗？\n还有别的吗？"}
+    questionnaire = make(desk, **questions)
+    assert [item.required for item in questionnaire.items] == [True, False]
+    form = desk.get(f"{LIST}evening_calm/edit/").context["form"]
+    assert form["questions_en"].value() == "Calm?\nAnything else? (open) (optional)"
+    assert form["required"].value()
+
+
+# Two at once
+
+
+def test_of_two_who_save_in_the_same_instant_the_second_overwrites_nothing(desk, monkeypatch):
+    make(desk)
+    record = storage.record_change
+
+    def wait_for_another(instrument_id):
+        monkeypatch.setattr(storage, "record_change", record)
+        desk.post(f"{LIST}evening_calm/edit/", filled(version="1", title_en="Theirs"))
+        record(instrument_id)
+
+    monkeypatch.setattr(storage, "record_change", wait_for_another)
+    late = desk.post(f"{LIST}evening_calm/edit/", filled(version="1", title_en="Ours"))
+    assert late.status_code == 409
+    assert "someone else has changed this questionnaire" in late.content.decode()
+    assert (load("evening_calm").title["en"], load("evening_calm").version) == ("Theirs", "2")
+
+
+def test_what_was_deleted_meanwhile_is_not_made_again(desk):
+    data = written()
+    with pytest.raises(storage.ChangedMeanwhile):
+        storage.store("mini_ipip", data, replaces="1")
+    assert not list(storage.get_folder().glob("*.json"))
+
+
 # Files
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,9 +11,11 @@ from django.test import Client
 from django.urls import reverse
 
 from dialogue.languages import LANGUAGES
+from studies.design.spec import StepSpec
 from studies.instruments.loading import FIXTURES, instrument_ids, load
 from studies.models import AuditEntry, Membership, Protocol, StudyDraft
 from studies.questionnaires import storage
+from studies.setup.storage import load_spec
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -365,6 +368,18 @@ def test_what_is_downloaded_can_be_brought_to_another_server(desk, folder):
     assert desk.get(f"{LIST}evening_calm/file.json").content == content
     again = upload(desk, content)
     assert (again.status_code, again.context["faults"]) == (400, ["id: there is an instrument of this id already"])
+
+
+def test_pages_of_a_study_and_of_its_draft_give_out_the_questionnaires_that_its_file_names(desk):
+    make(desk)
+    spec = factories.demo_spec()
+    steps = (*spec.steps[:2], StepSpec("questionnaire", instrument="evening_calm"), *spec.steps[2:])
+    load_spec(replace(spec, key="calm", steps=steps))
+    factories.study()
+    file = f"{LIST}evening_calm/file.json"
+    assert file in desk.get("/research/calm/design/").content.decode()
+    assert file in desk.get(f"/research/drafts/{draft_with('evening_calm').pk}/").content.decode()
+    assert file not in desk.get("/research/demo/design/").content.decode()
 
 
 def test_a_file_by_hand_may_say_more_than_the_form(desk):

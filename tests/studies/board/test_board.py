@@ -16,7 +16,7 @@ from studies.board.funnel import get_funnel
 from studies.board.money import get_money
 from studies.board.presence import get_presence
 from studies.data import erasure
-from studies.models import Participation, Receipt, StoppedArm
+from studies.models import Participation, Receipt, StoppedArm, Study
 from studies.participation.enrolment import invite
 from tests import factories
 
@@ -52,6 +52,16 @@ def test_a_board_that_lets_no_one_in_does_not_say_that_nothing_needs_attention(d
     factories.study("real", arms=(factories.remote_arm("a1"), factories.remote_arm("a2")))
     text = desk.get(reverse("research-study", args=["real"])).content.decode()
     assert ("No real people can come in yet" in text, "Nothing needs your attention" in text) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("enrolment", "stage", "is_shown"), [(True, "open", True), (True, "paused", False), (False, "open", False)]
+)
+def test_board_shows_the_address_at_which_anyone_may_join(desk, enrolment, stage, is_shown):
+    study = factories.study("calm", open_enrolment=enrolment)
+    Study.objects.filter(pk=study.pk).update(stage=stage)
+    text = desk.get(reverse("research-study", args=["calm"])).content.decode()
+    assert ("http://testserver/open/calm/" in text) == is_shown
 
 
 # The funnel

@@ -132,6 +132,7 @@ def test_desk_says_that_a_person_in_danger_has_deleted_their_data(desk, study):
     page = desk.get(f"{BASE}{event.pk}/").content.decode()
     assert "Has left, and had all their data deleted" in page
     assert "messages no longer reach them" in page
+    assert "the person's page says" not in page
     assert "I cannot go on" not in page
     assert f"{BASE}{event.pk}/write/" not in page
 

@@ -1,6 +1,8 @@
 """What deploy/browser.sh installs on a machine that lacks one thing or the other."""
 
+import contextlib
 import os
+import sqlite3
 import subprocess
 import tarfile
 import time
@@ -85,6 +87,31 @@ def test_backup_has_database_and_files_and_drops_old_ones(tmp_path: Path) -> Non
         assert "./exports/a.csv" in archive.getnames()
         assert "./static" not in archive.getnames()
     assert {path.stat().st_mode & 0o077 for path in backups.glob(f"{files.name.removesuffix('.var.tar.gz')}.*")} == {0}
+
+
+@pytest.mark.parametrize("names_it", [False, True])
+def test_backup_without_postgresql_has_what_is_still_in_the_log_of_sqlite(tmp_path: Path, names_it: bool) -> None:
+    var, backups = tmp_path / "var", tmp_path / "backups"
+    var.mkdir()
+    (var / "secret_key").write_text("k")
+    server = sqlite3.connect(var / "emostudy.sqlite3", isolation_level=None)
+    server.execute("PRAGMA journal_mode=WAL")
+    server.execute("CREATE TABLE people (code)")
+    server.execute("INSERT INTO people VALUES ('P1')")
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment["VAR_DIR"] = str(var)
+    if names_it:
+        environment["DATABASE_URL"] = f"sqlite:///{var / 'emostudy.sqlite3'}"
+
+    subprocess.run(["/bin/sh", str(ROOT / "deploy" / "backup.sh"), str(backups)], env=environment, check=True)
+
+    [database] = backups.glob("*.sqlite3")
+    with contextlib.closing(sqlite3.connect(database)) as copy:
+        assert copy.execute("SELECT code FROM people").fetchall() == [("P1",)]
+    server.close()
+    [files] = backups.glob("*.var.tar.gz")
+    with tarfile.open(files) as archive:
+        assert sorted(archive.getnames()) == [".", "./secret_key"]
 
 
 def test_service_and_proxy_fit_the_documentation() -> None:

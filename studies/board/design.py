@@ -11,6 +11,7 @@ from studies.allocation.card_blocks import shown_rows
 from studies.board.model_checks import checks_of_models
 from studies.design.spec import StudySpec
 from studies.design.writing import dump_study
+from studies.instruments.own_instruments import find_own
 from studies.models import Participation, Protocol, Study
 from studies.participation.step_kinds import KINDS
 from studies.setup.model_keys import unset_keys
@@ -35,6 +36,7 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         "arms": protocol.arms.all(),
         "judges": protocol.judges.all(),
         "versions": study.protocols.count(),
+        "own_questionnaires": find_own(protocol.design),
         "cards": study.cards.filter(retired=False).count(),
         **checks_of_models(study, protocol),
         **block_plan(request, protocol),

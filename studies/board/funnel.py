@@ -15,6 +15,7 @@ from studies.participation.step_kinds import describe
 
 WIDTH = 1000  # of a bar, in units of its picture
 INVITED, COMPLETED = "invited", "completed"
+EXITS = ("exclude", "exclude_with_care", "review_by_person")  # outcomes of the screening that let no one on
 LEFT = tuple(status for status in OVER if status != Status.COMPLETED)
 
 
@@ -71,16 +72,18 @@ def stage_key(step: Step) -> str:
 def get_funnel(study: Study, *, test: str) -> Funnel:
     """Count the people of the study as in `counts.filter_by_test`."""
     people = counts.filter_by_test(study.participations.all(), test)
-    rows = people.order_by().values_list("plan", "position", "status").annotate(people=Count("pk"))
+    values = people.order_by().values_list("plan", "position", "status", "outcome__kind")
+    rows = values.annotate(people=Count("pk"))
     plans: dict[str, list[Step]] = {}
     places, unknown = [], 0
     invited, completed = Stage(INVITED, _("Invited or came by the open link")), Stage(COMPLETED, _("Completed"))
-    for plan, position, status, number in rows:
+    for plan, position, status, outcome, number in rows:
         invited.reached += number
         completed.reached += number if status == Status.COMPLETED else 0
         if plan:
             steps = plans.setdefault(str(plan), [Step.from_json(step) for step in plan])
-            places.append(Place(steps, min(position, len(plan) - 1), status, number))
+            position = min(position, len(plan) - 1) - is_kept_at_screening(steps, position, status, outcome)
+            places.append(Place(steps, position, status, number))
         elif status == Status.INVITED:
             invited.here += number
         elif status != Status.COMPLETED:
@@ -90,6 +93,13 @@ def get_funnel(study: Study, *, test: str) -> Funnel:
         stage.width = round(WIDTH * stage.reached / invited.reached) if invited.reached else 0
     erased = people.filter(plan=[], receipts__kind=Receipt.Kind.ERASED).distinct().count() if unknown else 0
     return Funnel(stages, unknown - erased, erased)
+
+
+def is_kept_at_screening(steps: Sequence[Step], position: int, status: str, outcome: str | None) -> bool:
+    """Return whether the screening let this person not go on: their plan is already at the step behind it, which they
+    never saw."""
+    is_behind = 0 < position < len(steps) and steps[position - 1].kind == "screening"
+    return is_behind and status in (Status.SCREENED_OUT, Status.IN_REVIEW) and outcome in EXITS
 
 
 def get_stages(places: Iterable[Place], plans: Iterable[Sequence[Step]]) -> list[Stage]:

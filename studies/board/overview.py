@@ -77,9 +77,11 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 
 def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: int = 200) -> HttpResponse:
     test = request.GET.get("test", counts.default_data(study))
+    board = board_context(study, test, request.access)
     context = {
         "test": test,
-        **board_context(study, test, request.access),
+        **board,
+        "open_address": get_open_address(request, board["protocol"]),
         "money": SimpleLazyObject(lambda: get_money(study)),
         "others": counts.count_others(study),
         "lacks_arms": tracks_without_arms(study),
@@ -91,6 +93,13 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
     return show(request, study, "overview", context, status=status)
 
 
+def get_open_address(request: HttpRequest, protocol: Protocol) -> str:
+    """Return the address at which anyone may join now; empty where only people with a link of their own may."""
+    study = protocol.study
+    is_open = study.is_open() and protocol.spec().open_enrolment
+    return request.build_absolute_uri(reverse("open", args=[study.key])) if is_open else ""
+
+
 def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
     """Return the parts of the board that the page renews by itself."""
     stuck = counts.count_waiting(study, test=test)
@@ -100,6 +109,7 @@ def board_context(study: Study, test: str, access: Access) -> dict[str, Any]:
     protocol = study.current()
     arms = get_arms(study, protocol, test=test)
     return {
+        "protocol": protocol,
         "waiting": [one for one in get_waiting(study, stuck, arms, test=test) if may_open(one.url, access)],
         "people": people,
         "completed": completed,

@@ -24,6 +24,7 @@ from studies.design.contradictions import remarks
 from studies.design.differences import compare
 from studies.design.reading import StudyFileError
 from studies.design.writing import dump_to_compare
+from studies.instruments.own_instruments import find_own
 from studies.models import Amendment, Study, StudyDraft
 from studies.participation.durations import remark_on_times
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
@@ -43,12 +44,13 @@ class LeftToDo(NamedTuple):
 def outline(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
     """Show what is left to do, section by section."""
     checked = check_draft(draft)
-    counts = checked.count_by_section()
+    counts, document = checked.count_by_section(), read_document(draft)
     context = {
         "sections": [(section, counts.get(section.slug, 0)) for section in get_sections()],
         "groups": group_by_section(draft, checked),
         "is_ready": checked.spec is not None,
-        "is_broken": read_document(draft) is None,
+        "is_broken": document is None,
+        "own_questionnaires": find_own(document.get(())) if document else [],
     }
     return show_draft(request, draft, "builder_outline", context, checked)
 

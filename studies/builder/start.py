@@ -80,7 +80,10 @@ def new(request: HttpRequest) -> HttpResponse:
         faults = [str(fault) for fault in error.faults]
         if begin == UPLOAD:
             told = _("%(file)s is not a study file that can be read. Nothing was kept of it.")
-            faults.insert(0, told % {"file": request.FILES["file"].name})
+            name = request.FILES["file"].name
+            faults.insert(0, told % {"file": name})
+            if name.endswith(".json"):
+                faults.append(_("If this is the file of a questionnaire, upload it under Questionnaires."))
         return new_page(request, faults=faults, status=400)
     if draft is None and begin == UPLOAD:
         return new_page(request, faults=[_("Choose a study file first. It must not be empty.")], status=400)

@@ -26,6 +26,7 @@ Words = str | Promise
 
 # What an act keeps as a code, and its words.
 READ = "read"  # the text of an act by which a person says that they have read a message
+DELETED = "deleted"  # the text of the act that tells that a person had their data deleted
 ANSWERS: dict[str, Words] = {
     **dict(RiskEvent.SafeAnswer.choices),
     "role": gettext_lazy("The words were part of the role"),
@@ -33,6 +34,7 @@ ANSWERS: dict[str, Words] = {
     CONTINUES: gettext_lazy("Safe for today, and continues"),
     "follow_up": gettext_lazy("Would like someone to write"),
     READ: gettext_lazy("Has read the message"),
+    DELETED: gettext_lazy("Has left, and had all their data deleted"),
     "real": gettext_lazy("Grave danger"),
     "false alarm": gettext_lazy("False alarm"),
 }

@@ -1,7 +1,8 @@
 """Remove a person's data everywhere it went, by the table of `holdings.py`.
 
 What is left is a code, a track, that they withdrew and a receipt, to be counted, and what they were paid; of one who
-never agreed to take part also how far they came. The audit log, the payment ledger and adverse events keep their record
+never agreed to take part also how far they came. Signs of danger that still wait for the one on call when a person
+deletes their own data stay without words. The audit log, the payment ledger and adverse events keep their record
 code, which then leads to no one.
 """
 
@@ -11,16 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from dialogue.models import Conversation, RiskEvent
 from studies.audit.chain import record
+from studies.care.acts import record_act
+from studies.care.answers import PERSON
+from studies.care.sign_words import CODES, DELETED
 from studies.data.exports.removal import remove_exports
-from studies.data.holdings import HOLDINGS, Fate, Scope, scope_of, scope_of_imported, scope_of_study
+from studies.data.holdings import HOLDINGS, Fate, Holding, Scope, scope_of, scope_of_imported, scope_of_study
 from studies.interviews import attachments
-from studies.models import AdverseEvent, AuditEntry, Participation, Receipt, Study
+from studies.models import AdverseEvent, AuditEntry, Participation, Receipt, SafetyAct, Study
 from studies.models.participation import Status
+from studies.participation.counts import open_risks_of_people
 from studies.participation.locking import lock_person
 from studies.payments.ledger import book_owed
 
@@ -49,7 +54,7 @@ def erase(participation: Participation, *, kind: Receipt.Kind = Receipt.Kind.ERA
     """Remove a person from the database, its write-ahead log, and every export and result on this server. `kind`: of
     the receipt, which says whether they did it themselves or the team did."""
     identifiers = get_identifiers(scope_of(participation))
-    removed = erase_rows(participation)
+    removed = erase_rows(participation, by_person=kind == Receipt.Kind.DELETED)
     erase_exports(removed, participation, identifiers)
     removed.receipt = give_receipt(participation, removed, kind)
     connection.on_commit(clear_write_ahead_log)
@@ -127,15 +132,30 @@ def clear_write_ahead_log() -> None:
 
 
 @transaction.atomic
-def erase_rows(participation: Participation) -> RemovedRecords:
+def erase_rows(participation: Participation, *, by_person: bool = False) -> RemovedRecords:
     person = lock_person(participation)
     if not person.is_over() and person.consents.exists():  # they leave with it, and their time counts
         person.status = Status.WITHDRAWN
         person.save(update_fields=["status"])
     book_owed(person.study)  # the rule needs what is erased now
-    removed = RemovedRecords(remove_rows(scope_of(person)))
+    kept = keep_waiting_signs(person) if by_person else []
+    removed = RemovedRecords(remove_rows(scope_of(person), kept_signs=kept))
     cut_links(person)
     return removed
+
+
+def keep_waiting_signs(person: Participation) -> list[int]:
+    """Take all words out of the signs of danger that wait for the one on call, and return the keys of these signs.
+
+    Whoever deletes their data in danger is in danger still, so the alarm goes on until someone acknowledges it.
+    """
+    signs = list(open_risks_of_people(person.study).filter(subject=person.code))
+    for sign in signs:
+        sign.acts.exclude(kind__in=CODES).update(text="")
+        sign.conversation, sign.turn, sign.note = None, None, ""
+        sign.save(update_fields=["conversation", "turn", "note"])
+        record_act(sign, SafetyAct.Kind.ANSWERED, by_name=PERSON, text=DELETED)
+    return [sign.pk for sign in signs]
 
 
 def cut_links(person: Participation) -> None:
@@ -186,16 +206,29 @@ def forget_rows(participation: Participation) -> RemovedRecords | None:
 
 
 @transaction.atomic
-def remove_rows(scope: Scope, *, keep: Collection[str] = ()) -> dict[str, int]:
-    """Delete all that `holdings.py` says is deleted; return how many rows of each kind, and files of interviews."""
+def remove_rows(scope: Scope, *, keep: Collection[str] = (), kept_signs: Collection[int] = ()) -> dict[str, int]:
+    """Delete all that `holdings.py` says is deleted; return how many rows of each kind, and files of interviews.
+
+    `keep`: kinds of record that stay. `kept_signs`: signs of danger that stay, with their alarms and acts.
+    """
     deleted = [each for each in HOLDINGS if each.erased == Fate.DELETED and each.name not in keep]
     # All are found before any is deleted: one kind leads to another.
-    holdings = [(each, list(each.find(scope).order_by().values_list("pk", flat=True).distinct())) for each in deleted]
+    holdings = [
+        (each, list(find_removable(each, scope, kept_signs).order_by().values_list("pk", flat=True).distinct()))
+        for each in deleted
+    ]
     rows = {each.name: len(numbers) for each, numbers in holdings}
     rows["interview_files"] = sum(map(attachments.remove_files_of, scope.people))
     for each, numbers in holdings:
         delete(each.model, numbers)
     return rows
+
+
+def find_removable(holding: Holding, scope: Scope, kept_signs: Collection[int]) -> QuerySet[Any]:
+    found = holding.find(scope)
+    if holding.name not in OF_SAFETY:
+        return found
+    return found.exclude(**{"pk__in" if holding.model is RiskEvent else "event__in": kept_signs})
 
 
 def delete(model: type[Model], numbers: list[Any]) -> None:

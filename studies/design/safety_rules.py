@@ -55,7 +55,7 @@ class OnCall:
     """One contact on call. The file's order is the order in which they are alarmed."""
 
     name: Annotated[NeededLine, about("The person's name, as colleagues know it.", "Dr. Lee", max_length=100)]
-    email: Annotated[Email, about("Its mail address.", "lee@example.org")] = ""
+    email: Annotated[Email, about("Their mail address.", "lee@example.org")] = ""
     webhook: Annotated[
         WebAddress, about("An address that gets each alarm as a POST.", "https://ntfy.example.org/duty")
     ] = ""
@@ -65,7 +65,7 @@ class OnCall:
     ] = ""
     hours: Annotated[
         tuple[Annotated[str, AfterValidator(check_hours)], ...],
-        about("When they can be reached; empty: always.", ["mon-fri 09:00-17:00"]),
+        about("When they can be reached, for example mon-fri 09:00-17:00; empty: always.", ["mon-fri 09:00-17:00"]),
     ] = ()
 
 

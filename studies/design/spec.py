@@ -111,7 +111,10 @@ class PromptSpec:
 def check_instrument(name: str, info: ValidationInfo) -> str:
     """Return the name where it is an instrument that a study may use."""
     if info.context and name and name not in info.context.instruments:
-        raise ValueError(_('unknown instrument "%(name)s"', name=name) + suggestion(name, info.context.instruments))
+        way_out = suggestion(name, info.context.instruments) or _(
+            "; if it was made on another server, upload its file under Studies → Questionnaires first"
+        )
+        raise ValueError(_('unknown instrument "%(name)s"', name=name) + way_out)
     return name
 
 

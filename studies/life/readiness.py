@@ -23,6 +23,7 @@ from studies.design.retention_spec import RetentionSpec
 from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
+from studies.participation.consent import template
 
 ANSWER_DAYS = 7  # for which an arm's answer to the test question holds
 GOOD = ("ok", "truncated")
@@ -53,8 +54,9 @@ def list_requirements(study: Study) -> list[Requirement]:
     requirements = []
     if any(step.kind == "consent" for step in spec.steps):
         requirements += [consent_values(spec), contact(spec), resources(study, spec)]
+        requirements += [consent_of_pay(spec)] if spec.payment else []
     if any(step.kind == "chats" for step in spec.steps):
-        requirements.append(reach(spec))
+        requirements += [consent_of_oncall(spec), reach(spec)]
     if spec.retention:
         requirements.append(days_to_come(spec.retention))
     if chats_with_models(study, spec):
@@ -81,6 +83,42 @@ def consent_values(spec: StudySpec) -> Requirement:
         _("Fill in under [consent]: %(names)s") % {"names": names},
         "research-design",
     )
+
+
+def consent_of_oncall(spec: StudySpec) -> Requirement:
+    """Return the requirement that the consent form does not deny that someone is on call."""
+    return Requirement(
+        "consent-oncall",
+        not denies(spec, "oncall_role"),
+        _("The consent form tells people about the person on call."),
+        _(
+            "It says that nobody is on call, but an alarm goes to someone. Fill in under [consent]: oncall_role, "
+            "oncall_channel, oncall_hours"
+        ),
+        "research-design",
+    )
+
+
+def consent_of_pay(spec: StudySpec) -> Requirement:
+    """Return the requirement that the consent form does not deny what the section Payment pays."""
+    return Requirement(
+        "consent-pay",
+        not denies(spec, "pay_rate"),
+        _("The consent form tells people about their pay."),
+        _(
+            "It says that people are not paid, but the section Payment pays them. Fill in under [consent]: pay_rate, "
+            "pay_method"
+        ),
+        "research-design",
+    )
+
+
+def denies(spec: StudySpec, name: str) -> bool:
+    """Return whether people read the part of the form that stands where this value is empty."""
+    assert spec.consent is not None  # noqa: S101 - there is a consent step
+    sections = template(spec.consent.instrument)["sections"]
+    has_part = any(f"{{{{if_no_{name}}}}}" in text for section in sections for text in section["text"].values())
+    return has_part and not all_filled(spec, name)
 
 
 def all_filled(spec: StudySpec, name: str) -> bool:

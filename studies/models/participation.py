@@ -156,6 +156,10 @@ class Participation(models.Model):
     def is_over(self) -> bool:
         return self.status in OVER
 
+    def is_erased(self) -> bool:
+        """Return whether their data were deleted after they had agreed to take part."""
+        return self.status == Status.WITHDRAWN and not self.plan
+
 
 class Consent(models.Model):
     """A signed consent: the text's version and hash, the boxes, and the time."""

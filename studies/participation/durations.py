@@ -42,7 +42,7 @@ def remark_on_times(spec: StudySpec) -> Iterator[str]:
             minutes = read_minutes(text)
             if minutes and abs(minutes - estimate) > OFF * estimate:
                 yield _(
-                    "The consent form tells %(told)s (consent.duration_total), but the steps of the %(track)s track "
+                    "The consent form says %(told)s (consent.duration_total), but the steps of the %(track)s track "
                     "take about %(minutes)s minutes."
                 ) % {"told": text, "track": track, "minutes": estimate}
                 break
@@ -58,6 +58,6 @@ def remark_on_interview(spec: StudySpec, track: str) -> Iterator[str]:
         minutes = interview_guide.minutes(load(step.instrument), track)
         if abs(int(told[0]) - minutes) > OFF * minutes:
             yield _(
-                "The consent form tells %(told)s minutes for the interview (consent.interview_minutes), but its guide "
+                "The consent form says %(told)s minutes for the interview (consent.interview_minutes), but its guide "
                 "(%(guide)s) is made for %(minutes)s on the %(track)s track."
             ) % {"told": told[0], "guide": step.instrument, "minutes": minutes, "track": track}

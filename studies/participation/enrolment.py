@@ -72,8 +72,7 @@ def person_in_session(session: MutableMapping[str, Any]) -> Participation | None
 
 def came_by_their_link(session: MutableMapping[str, Any], person: Participation) -> bool:
     """Return False where the person has been given a new link since. After an erasure the farewell is still shown."""
-    is_erased = person.status == Status.WITHDRAWN and not person.plan
-    return is_erased or session.get(LINK_KEY, person.token_hash) == person.token_hash
+    return person.is_erased() or session.get(LINK_KEY, person.token_hash) == person.token_hash
 
 
 def start(participation: Participation) -> None:
@@ -148,8 +147,7 @@ def is_forgotten(participation: Participation) -> bool:
 def is_erased_by_team(participation: Participation) -> bool:
     """Return whether the team deleted their data, on request or when the study's time to keep them was over: those who
     did it themselves have a receipt that says so."""
-    was_erased = participation.status == Status.WITHDRAWN and not participation.plan
-    return was_erased and not participation.receipts.filter(kind=Receipt.Kind.DELETED).exists()
+    return participation.is_erased() and not participation.receipts.filter(kind=Receipt.Kind.DELETED).exists()
 
 
 def draw_order(participation: Participation) -> None:

@@ -24,6 +24,7 @@ class Question:
     text: Text
     answer: str = SCALE
     is_reversed: bool = False
+    is_optional: bool = False  # also where every other question must be answered
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ def compose_question(question: Question, described: Described) -> dict[str, Any]
         item["options"] = [{"key": key, **described.yes_no[key]} for key in (YES, NO)]
     elif described.has_score:
         item |= {"factor": TOTAL, "key": "-" if question.is_reversed else "+"}
+    if question.is_optional and described.required:
+        item["required"] = False
     return item
 
 
@@ -107,16 +110,20 @@ def describe(questionnaire: Questionnaire, data: Mapping[str, Any]) -> Described
     if choice and list(options) != [YES, NO]:
         return None
     sources, licence = data.get("sources"), data.get("licence")
+    required = data.get("response_scale", {}).get("required") is not False
     described = Described(
         id=questionnaire.id,
         kind=questionnaire.kind,
         title=questionnaire.title,
         instruction=questionnaire.instruction,
-        questions=[Question(item.key, item.text, answer_of(item), item.reverse) for item in questionnaire.items],
+        questions=[
+            Question(item.key, item.text, answer_of(item), item.reverse, is_optional=required and not item.required)
+            for item in questionnaire.items
+        ],
         labels=[option.text for option in scale.options] if scale else [],
         yes_no=options,
         lowest=(scale.minimum or 0) if scale else 1,
-        required=all(item.required for item in questionnaire.items),
+        required=required,
         has_score=bool(data.get("factors")),
         source=str(sources[0].get("cite", "")) if sources else "",
         licence=str(licence.get("statement", "")) if isinstance(licence, Mapping) else "",

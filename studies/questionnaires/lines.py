@@ -9,9 +9,20 @@ from dialogue.languages import LANGUAGES
 from studies.instruments.definitions import Text
 from studies.questionnaires.document import OPEN, SCALE, YES_NO, Question
 
-MARK = re.compile(r"\s*[(（]\s*(r|open|yes/no)\s*[)）]\s*$", re.IGNORECASE)
 KEY = re.compile(r"([a-z][a-z0-9_]*)\s*[:：]\s*(?=\S)")
-REVERSED = "r"
+REVERSED, OPTIONAL = "r", "optional"
+MARKS = {  # as people write them
+    "r": REVERSED,
+    "反向": REVERSED,
+    "open": OPEN,
+    "开放": OPEN,
+    "yes/no": YES_NO,
+    "是/否": YES_NO,
+    "optional": OPTIONAL,
+    "选填": OPTIONAL,
+}
+ANY_MARK = "|".join(MARKS).replace("/", "[/／]")
+MARK = re.compile(rf"\s*[(（]\s*((?ai:{ANY_MARK}))\s*[)）]\s*$")
 LONGEST_KEY = 40
 LONGEST_LINE = 1000
 MOST_QUESTIONS = 200
@@ -96,11 +107,12 @@ def read_question(number: int, texts: Text) -> Question:
         message = _("the key of line %(number)s has more than %(limit)s characters", number=number, limit=LONGEST_KEY)
         raise LinesError(language, message)
     marks = frozenset[str]().union(*(line.marks for line in lines.values()))
-    if len(marks) > 1:
+    if len(marks - {OPTIONAL}) > 1:
         message = _("line %(number)s has marks that exclude each other: %(marks)s", number=number, marks=list_of(marks))
         raise LinesError(next(iter(texts)), message)
     answer = next(iter(marks & {OPEN, YES_NO}), SCALE)
-    return Question(key, {code: line.text for code, line in lines.items()}, answer, REVERSED in marks)
+    texts = {code: line.text for code, line in lines.items()}
+    return Question(key, texts, answer, is_reversed=REVERSED in marks, is_optional=OPTIONAL in marks)
 
 
 def list_of(marks: frozenset[str]) -> str:
@@ -111,7 +123,7 @@ def read_line(text: str) -> Line:
     """Return a line without its key in front and its marks at the end."""
     marks = set()
     while mark := MARK.search(text):
-        marks.add(mark[1].lower())
+        marks.add(MARKS[mark[1].lower().replace("／", "/")])
         text = text[: mark.start()]
     key = KEY.match(text)
     return Line(text[key.end() :] if key else text, key[1] if key else "", frozenset(marks))
@@ -132,6 +144,6 @@ def write_key(number: int, question: Question) -> str:
 
 
 def write_mark(question: Question) -> str:
-    if question.is_reversed:
-        return " (R)"
-    return "" if question.answer == SCALE else f" ({question.answer})"
+    marks = ["R"] if question.is_reversed else [] if question.answer == SCALE else [question.answer]
+    marks += [OPTIONAL] if question.is_optional else []
+    return "".join(f" ({mark})" for mark in marks)

@@ -128,7 +128,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     file = form.cleaned_data["file"]
     try:
         questionnaire, data = read_upload(file.read(LARGEST_FILE + 1), file.name)
-        storage.store(questionnaire.id, data, is_new=True)
+        storage.store(questionnaire.id, data)
     except DocumentError as error:
         return show_list(request, faults=[str(fault) for fault in error.faults], status=400)
     except storage.IdTaken:
@@ -262,19 +262,25 @@ def answer_form(request: HttpRequest, form: QuestionnaireForm, before: Questionn
     if not form.is_valid():
         return show_form(request, form, before, status=422)
     if before and request.POST.get("version") != before.version:
-        form.add_error(None, _("Not saved: someone else has changed this questionnaire meanwhile."))
-        return show_form(request, form, before, status=409)
+        return show_conflict(request, form, before)
     described: Described = form.cleaned_data["described"]
     data = compose(described, next_version(before))
     if request.POST.get("act") != "save":
         return show_form(request, form, before, data)
     try:
-        storage.store(described.id, data, is_new=before is None)
+        storage.store(described.id, data, replaces=before.version if before else None)
+    except storage.ChangedMeanwhile:
+        return show_conflict(request, form, before)
     except storage.IdTaken:
         form.add_error("key", _("Another questionnaire has the short name “%(key)s”.") % {"key": described.id})
         return show_form(request, form, before, status=409)
     messages.success(request, saved_message())
     return redirect_with_back(request, "research-questionnaire", described.id)
+
+
+def show_conflict(request: HttpRequest, form: QuestionnaireForm, before: Questionnaire | None) -> HttpResponse:
+    form.add_error(None, _("Not saved: someone else has changed this questionnaire meanwhile."))
+    return show_form(request, form, before, status=409)
 
 
 def next_version(before: Questionnaire | None) -> str:

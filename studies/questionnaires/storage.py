@@ -11,12 +11,16 @@ from django.db import transaction
 
 from dialogue.documents import check_size
 from studies.audit.chain import INSTALLATION, record
-from studies.instruments.loading import LARGEST_FILE, SITE
+from studies.instruments.loading import LARGEST_FILE, SITE, read_object
 from studies.models import AuditEntry
 
 
 class IdTaken(Exception):
     """Another questionnaire has this id; it may have been made a moment ago."""
+
+
+class ChangedMeanwhile(Exception):
+    """Someone else has changed or deleted the questionnaire that was to be replaced."""
 
 
 def get_folder() -> Path:
@@ -28,8 +32,12 @@ def get_folder() -> Path:
 
 
 @transaction.atomic
-def store(instrument_id: str, data: Mapping[str, Any], *, is_new: bool) -> None:
-    """Store a questionnaire in one step, so that no process reads half of it. Raise IdTaken and DocumentError."""
+def store(instrument_id: str, data: Mapping[str, Any], *, replaces: str | None = None) -> None:
+    """Store a questionnaire in one step, so that no process reads half of it.
+
+    `replaces`: the version that it takes the place of; None for a new one. Raise IdTaken, ChangedMeanwhile and
+    DocumentError.
+    """
     content = json.dumps(data, ensure_ascii=False, indent=2).encode()
     check_size(content, f"{instrument_id}.json", limit=LARGEST_FILE)
     folder = get_folder()
@@ -40,9 +48,11 @@ def store(instrument_id: str, data: Mapping[str, Any], *, is_new: bool) -> None:
             file.write(content)
             file.flush()
             os.fsync(number)
-        record_change(instrument_id)
-        if is_new:
+        record_change(instrument_id)  # from here on, everyone else who stores one waits for the chain of the log
+        if replaces is None:
             link_new(Path(name), path)
+        elif not path.exists() or read_object(path)["version"] != replaces:
+            raise ChangedMeanwhile
         else:
             Path(name).replace(path)
     finally:

@@ -2,10 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from studies.instruments.own_instruments import texts_in
 from studies.models import PairPlan, Protocol, Response, ReviewPlan, Study, StudyDraft
 
 
@@ -64,16 +64,3 @@ def names_in(draft: StudyDraft) -> Iterator[str]:
         yield from texts_in(tomllib.loads(draft.text))
     except tomllib.TOMLDecodeError:
         yield from re.findall(r"[\w-]+", draft.text)
-
-
-def texts_in(node: Any) -> Iterator[str]:
-    """Yield every text of a document; of one like `scale.item`, as contrasts name what they compare, the first part."""
-    if isinstance(node, str):
-        yield node
-        yield node.removeprefix("-").partition(".")[0]
-    elif isinstance(node, Mapping):
-        for member in node.values():
-            yield from texts_in(member)
-    elif isinstance(node, list):
-        for member in node:
-            yield from texts_in(member)

@@ -94,6 +94,9 @@ def build(page: Page, server: Server, model_url: str, *, key: str = KEY, say: Sa
     save(page, say)
     page.get_by_role("link", name=say("Consent")).first.click()
     page.locator('[name="consent.contact_email"], [name^="consent.contact_email"]').first.fill("lab@lab.university")
+    for name, words in {"oncall_role": "the psychologist on call", "oncall_hours": "9 to 17"}.items():
+        page.locator(f'[name="consent.{name}.none"]').uncheck()
+        page.locator(f'textarea[name^="consent.{name}"], input[type=text][name^="consent.{name}"]').first.fill(words)
     save(page, say)
 
 

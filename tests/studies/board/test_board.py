@@ -16,7 +16,7 @@ from studies.board.funnel import get_funnel
 from studies.board.money import get_money
 from studies.board.presence import get_presence
 from studies.data import erasure
-from studies.models import Participation, Receipt, StoppedArm
+from studies.models import Participation, Receipt, StoppedArm, Study
 from studies.participation.enrolment import invite
 from tests import factories
 
@@ -54,6 +54,16 @@ def test_a_board_that_lets_no_one_in_does_not_say_that_nothing_needs_attention(d
     assert ("No real people can come in yet" in text, "Nothing needs your attention" in text) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("enrolment", "stage", "is_shown"), [(True, "open", True), (True, "paused", False), (False, "open", False)]
+)
+def test_board_shows_the_address_at_which_anyone_may_join(desk, enrolment, stage, is_shown):
+    study = factories.study("calm", open_enrolment=enrolment)
+    Study.objects.filter(pk=study.pk).update(stage=stage)
+    text = desk.get(reverse("research-study", args=["calm"])).content.decode()
+    assert ("http://testserver/open/calm/" in text) == is_shown
+
+
 # The funnel
 
 
@@ -78,6 +88,15 @@ def test_funnel_counts_who_reached_each_step_is_there_and_left_there(study):
     ]
     assert [stage.width for stage in funnel.stages] == [1000, 833, 833, 500, 167, 167]
     assert funnel.unknown == 0
+
+
+def test_whom_the_screening_does_not_let_on_is_counted_at_the_screening(study):
+    plan = [{"kind": "screening", "key": "screening"}, *PLAN]
+    for status, outcome in [("screened_out", "exclude"), ("in_review", "review_by_person"), ("active", "include")]:
+        factories.person(study, plan=plan, position=1, status=status, outcome={"kind": outcome})
+    _invited, screening, consent, *_rest = get_funnel(study, test="no").stages
+    assert (screening.reached, screening.here, dict(screening.left)) == (3, 1, {"screened_out": 1})
+    assert (consent.reached, consent.here, dict(consent.left)) == (1, 1, {})
 
 
 def test_funnel_says_how_many_left_without_a_trace_and_whom_the_team_erased(study):

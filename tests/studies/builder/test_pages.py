@@ -372,6 +372,12 @@ def test_upload_that_cannot_be_read_makes_no_draft(desk, content):
     assert len(page.context["faults"]) == 2
 
 
+def test_questionnaire_among_the_study_files_is_sent_to_its_own_page(desk):
+    file = SimpleUploadedFile("sleep.json", b'{"schema": "instrument/1"}')
+    page = desk.post(reverse("research-new-study"), {"begin": "upload", "file": file})
+    assert page.context["faults"][-1] == "If this is the file of a questionnaire, upload it under Questionnaires."
+
+
 @pytest.mark.parametrize("value", ["", "copy:nothing", "../demo"])
 def test_unknown_beginning_makes_no_draft(desk, value):
     page = desk.post(reverse("research-new-study"), {"begin": value})

@@ -19,8 +19,9 @@ from studies.care import desk as rules
 from studies.care.acts import record_act
 from studies.care.answers import answer_safe, let_continue, pass_check
 from studies.care.sign_words import CATEGORIES
+from studies.data.erasure import erase
 from studies.design.safety_rules import SafetyRules
-from studies.models import Alarm, Participation, Study
+from studies.models import Alarm, Participation, Receipt, Study
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -121,6 +122,22 @@ def test_event_whose_person_is_erased_can_still_be_looked_at(desk, study):
     event = sign_in_talk(study)
     RiskEvent.objects.filter(pk=event.pk).update(subject="")
     assert desk.get(f"{BASE}{event.pk}/").status_code == 200
+
+
+def test_desk_says_that_a_person_in_danger_has_deleted_their_data(desk, study):
+    event = sign_in_talk(study)
+    erase(person_of(event), kind=Receipt.Kind.DELETED)
+
+    assert [waiting.pk for waiting, *_words in desk.get(BASE).context["waiting"]] == [event.pk]
+    page = desk.get(f"{BASE}{event.pk}/").content.decode()
+    assert "Has left, and had all their data deleted" in page
+    assert "messages no longer reach them" in page
+    assert "the person's page says" not in page
+    assert "I cannot go on" not in page
+    assert f"{BASE}{event.pk}/write/" not in page
+
+    desk.post(f"{BASE}{event.pk}/release/", {"text": "The police know."})
+    assert not desk.get(BASE).context["waiting"]
 
 
 def test_acknowledging_is_kept(desk, study):

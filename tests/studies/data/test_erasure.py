@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.care.acts import record_act
-from studies.care.alarms import raise_alarm
+from studies.care.alarms import climb_overdue, raise_alarm
 from studies.data import erasure
 from studies.data.erasure_proof import collect_words, search_for
 from studies.data.exports.columns import Filter
@@ -43,6 +43,7 @@ from studies.models import (
     Pair,
     Participation,
     Rater,
+    Receipt,
     Response,
     SafetyAct,
     SeekerProfile,
@@ -52,6 +53,7 @@ from studies.models import (
     Verdict,
 )
 from studies.my_data.contents import get_sections
+from studies.participation.counts import open_risks_of_people
 from studies.participation.responses import rater_for
 from studies.payments.payees import remember_payee
 from studies.selection.scoring import store_score
@@ -206,6 +208,33 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
         "safety_acts": 1,
         "verdicts": 1,
     }
+
+
+def test_open_alarm_outlasts_what_the_person_in_danger_deletes_without_their_words(var: Path):
+    study = factories.study()
+    person = marked_person(study)
+    [settled, waiting] = RiskEvent.objects.filter(subject=person.code).order_by("level")
+    [alarm] = raise_alarm(waiting)
+    record_act(waiting, SafetyAct.Kind.WHERE, by_name="person", text=MARK)
+
+    erasure.erase(person, kind=Receipt.Kind.DELETED)
+
+    assert MARK not in everything_in(var)
+    assert list(open_risks_of_people(study)) == [waiting]
+    assert not RiskEvent.objects.filter(pk=settled.pk).exists()
+    assert waiting.acts.last().text == "deleted"
+    alarm.refresh_from_db()
+    assert climb_overdue(alarm.climb_at) == 1
+
+
+@pytest.mark.parametrize("end", [{"released_at": timezone.now()}, {"is_test": True}, {"level": 2}])
+def test_signs_that_wait_for_no_one_go_with_what_a_person_deletes(end: dict):
+    person = factories.person(factories.study())
+    RiskEvent.objects.create(**{"subject": person.code, "source": "answer", "level": 3, **end})
+
+    erasure.erase(person, kind=Receipt.Kind.DELETED)
+
+    assert not RiskEvent.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -26,6 +26,7 @@ from tests.amounts import choose
 FIXTURES = INSTRUMENTS.parent
 PROMPTS = FIXTURES / "prompts"
 KNOWN = frozenset(file.stem for file in INSTRUMENTS.glob("*.json"))
+ELSEWHERE = "; if it was made on another server, upload its file under Studies → Questionnaires first"
 FORM = json.loads((INSTRUMENTS / "consent_template.json").read_text(encoding="utf-8"))
 
 SMALL = """
@@ -328,9 +329,9 @@ FAULTS = [
         ["emoharbor_10", "emoharbor_11"],
         'chat.final_instruments[2]: unknown instrument "emoharbor_11"; did you mean "emoharbor_10"?',
     ),
-    ("chat.emotion_instrument", "zzz", 'chat.emotion_instrument: unknown instrument "zzz"'),
-    ("chat.counsellor_instruments", ["zzz"], 'chat.counsellor_instruments[1]: unknown instrument "zzz"'),
-    ("chat.de_roling_instrument", "zzz", 'chat.de_roling_instrument: unknown instrument "zzz"'),
+    ("chat.emotion_instrument", "zzz", 'chat.emotion_instrument: unknown instrument "zzz"' + ELSEWHERE),
+    ("chat.counsellor_instruments", ["zzz"], 'chat.counsellor_instruments[1]: unknown instrument "zzz"' + ELSEWHERE),
+    ("chat.de_roling_instrument", "zzz", 'chat.de_roling_instrument: unknown instrument "zzz"' + ELSEWHERE),
     ("arms[1].prompt", "suporter", 'arms[1].prompt: no file "suporter" or "suporter.en.txt" in the folder of'),
     ("arms[1].prompt", "x" * 200, "arms[1].prompt: no file"),
     (

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dialogue.models import Call
+from studies.design.payment_spec import PaymentSpec
 from studies.design.retention_spec import RetentionSpec
 from studies.design.safety_rules import OnCall, SafetyRules
 from studies.life import readiness, stages
@@ -33,7 +34,8 @@ def served(spec):
 def real(spec, key="hearts"):
     """The design with addresses that someone reads."""
     mail = dict.fromkeys(spec.languages, "ethics@lab.university")
-    values = {**spec.consent.values, "contact_email": mail}
+    told = {name: dict.fromkeys(spec.languages, "someone") for name in ("oncall_role", "oncall_hours")}
+    values = {**spec.consent.values, "contact_email": mail, **told}
     return replace(spec, key=key, consent=replace(spec.consent, values=values), **REAL)
 
 
@@ -272,3 +274,16 @@ def test_study_whose_data_would_go_at_once_cannot_be_opened(hearts):
     assert "keep_until (2020-12-31)" in missing["retention"].advice
     load_spec(replace(hearts.current().spec(), retention=RetentionSpec(keep_until="2999-12-31")))
     assert "retention" not in codes(hearts)
+
+
+def test_a_consent_form_that_denies_who_is_on_call_and_pay_keeps_the_study_closed():
+    spec = served(factories.demo_spec())
+    nothing = {"oncall_role": {}, "pay_rate": {}}
+    paid = replace(spec, payment=PaymentSpec(currency="EUR", amount=8.0))
+    silent = replace(paid, consent=replace(spec.consent, values={**spec.consent.values, **nothing}))
+    study = load_spec(silent).protocol.study
+    assert {"consent-oncall", "consent-pay"} <= set(codes(study))
+
+    told = {name: dict.fromkeys(spec.languages, "words") for name in nothing}
+    load_spec(replace(paid, consent=replace(spec.consent, values={**spec.consent.values, **told})))
+    assert not {"consent-oncall", "consent-pay"} & set(codes(study))

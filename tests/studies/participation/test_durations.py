@@ -43,7 +43,7 @@ def test_demonstration_tells_about_what_it_takes():
 def test_time_far_from_that_of_the_steps_is_remarked_for_each_track():
     spec = told(factories.demo_spec(), duration_total="20 minutes")
     assert list(remark_on_times(spec)) == [
-        f"The consent form tells 20 minutes (consent.duration_total), but the steps of the {track} track take about "
+        f"The consent form says 20 minutes (consent.duration_total), but the steps of the {track} track take about "
         f"{estimate_minutes(spec, track)} minutes."
         for track in ("participant", "counsellor")
     ]
@@ -66,10 +66,10 @@ def test_consent_form_far_from_the_minutes_of_the_guide_is_remarked(value, is_fa
     interview = StepSpec("interview", "interview_guide", mode="self", track="counsellor")
     asked = told(replace(spec, steps=(*spec.steps[:-1], interview, spec.steps[-1])), interview_minutes=value)
     said = (
-        f"The consent form tells {value} minutes for the interview (consent.interview_minutes), but its guide "
+        f"The consent form says {value} minutes for the interview (consent.interview_minutes), but its guide "
         "(interview_guide) is made for 75 on the counsellor track."
     )
-    remarked = [one.replace("tells 45", f"tells {value}") for one in remark_on_times(asked) if "interview_min" in one]
+    remarked = [one.replace("says 45", f"says {value}") for one in remark_on_times(asked) if "interview_min" in one]
     assert remarked == [said] * is_far
 
 

@@ -1,7 +1,7 @@
 """Boxes with a line for each question."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from studies.questionnaires.document import OPEN, SCALE, YES_NO, Question
@@ -27,6 +27,11 @@ def test_lines_stand_side_by_side_and_empty_ones_count_as_none():
         ("I felt calm (r)", "平静 (R)", "q1", SCALE, True),
         ("Why? (open)", "为什么？", "q1", OPEN, False),
         ("Slept? (yes/no)", "睡了吗？（YES/NO）", "q1", YES_NO, False),
+        ("Slept?", "睡了吗？（是/否）", "q1", YES_NO, False),
+        ("Slept?", "睡了吗？(是／否)", "q1", YES_NO, False),
+        ("Why?", "为什么？（开放）", "q1", OPEN, False),
+        ("I felt calm", "平静（反向）", "q1", SCALE, True),
+        ("Why? (optional) (open)", "为什么？（选填）", "q1", OPEN, False),
         ("calm: I felt calm", "平静", "calm", SCALE, False),
         ("I felt calm (R)", "calm：平静", "calm", SCALE, True),
         ("Today: how was it?", "今天：怎么样？", "q1", SCALE, False),
@@ -64,17 +69,20 @@ def test_labels_have_no_marks():
 
 
 @given(ONE_LINE)
+@example("ſlept? (yeſ/no)")
 def test_any_text_is_read(text):
     line = read_line(text)
     assert line.text in text
     assert read_line(line.text).marks == frozenset()
 
 
-@given(some.lists(some.tuples(some.sampled_from([SCALE, OPEN, YES_NO]), some.booleans()), max_size=6))
+@given(some.lists(some.tuples(some.sampled_from([SCALE, OPEN, YES_NO]), some.booleans(), some.booleans()), max_size=6))
 def test_what_is_written_is_read_again(answers):
     questions = [
-        Question(f"k{number}", {"en": f"A {number}", "zh": f"甲 {number}"}, answer, turned and answer == SCALE)
-        for number, (answer, turned) in enumerate(answers)
+        Question(
+            f"k{number}", {"en": f"A {number}", "zh": f"甲 {number}"}, answer, turned and answer == SCALE, optional
+        )
+        for number, (answer, turned, optional) in enumerate(answers)
     ]
     boxes = {code: write_lines(questions, code, with_marks=code == "en") for code in ("en", "zh")}
     assert read_questions(boxes) == questions

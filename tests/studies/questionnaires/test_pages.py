@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,9 +11,11 @@ from django.test import Client
 from django.urls import reverse
 
 from dialogue.languages import LANGUAGES
+from studies.design.spec import StepSpec
 from studies.instruments.loading import FIXTURES, instrument_ids, load
 from studies.models import AuditEntry, Membership, Protocol, StudyDraft
 from studies.questionnaires import storage
+from studies.setup.storage import load_spec
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -319,6 +322,41 @@ def test_answers_that_are_kept_fix_it(desk, study):
     assert desk.post(f"{LIST}evening_calm/remove/").status_code == 409
 
 
+def test_a_question_marked_as_optional_may_be_left_out(desk):
+    questions = {"questions_en": "Calm?\nAnything else? (open) (optional)", "questions_zh": "平静吗？\n还有别的吗？"}
+    questionnaire = make(desk, **questions)
+    assert [item.required for item in questionnaire.items] == [True, False]
+    form = desk.get(f"{LIST}evening_calm/edit/").context["form"]
+    assert form["questions_en"].value() == "Calm?\nAnything else? (open) (optional)"
+    assert form["required"].value()
+
+
+# Two at once
+
+
+def test_of_two_who_save_in_the_same_instant_the_second_overwrites_nothing(desk, monkeypatch):
+    make(desk)
+    record = storage.record_change
+
+    def wait_for_another(instrument_id):
+        monkeypatch.setattr(storage, "record_change", record)
+        desk.post(f"{LIST}evening_calm/edit/", filled(version="1", title_en="Theirs"))
+        record(instrument_id)
+
+    monkeypatch.setattr(storage, "record_change", wait_for_another)
+    late = desk.post(f"{LIST}evening_calm/edit/", filled(version="1", title_en="Ours"))
+    assert late.status_code == 409
+    assert "someone else has changed this questionnaire" in late.content.decode()
+    assert (load("evening_calm").title["en"], load("evening_calm").version) == ("Theirs", "2")
+
+
+def test_what_was_deleted_meanwhile_is_not_made_again(desk):
+    data = written()
+    with pytest.raises(storage.ChangedMeanwhile):
+        storage.store("mini_ipip", data, replaces="1")
+    assert not list(storage.get_folder().glob("*.json"))
+
+
 # Files
 
 
@@ -330,6 +368,18 @@ def test_what_is_downloaded_can_be_brought_to_another_server(desk, folder):
     assert desk.get(f"{LIST}evening_calm/file.json").content == content
     again = upload(desk, content)
     assert (again.status_code, again.context["faults"]) == (400, ["id: there is an instrument of this id already"])
+
+
+def test_pages_of_a_study_and_of_its_draft_give_out_the_questionnaires_that_its_file_names(desk):
+    make(desk)
+    spec = factories.demo_spec()
+    steps = (*spec.steps[:2], StepSpec("questionnaire", instrument="evening_calm"), *spec.steps[2:])
+    load_spec(replace(spec, key="calm", steps=steps))
+    factories.study()
+    file = f"{LIST}evening_calm/file.json"
+    assert file in desk.get("/research/calm/design/").content.decode()
+    assert file in desk.get(f"/research/drafts/{draft_with('evening_calm').pk}/").content.decode()
+    assert file not in desk.get("/research/demo/design/").content.decode()
 
 
 def test_a_file_by_hand_may_say_more_than_the_form(desk):

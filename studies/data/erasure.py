@@ -25,7 +25,7 @@ from studies.data.holdings import HOLDINGS, Fate, Holding, Scope, scope_of, scop
 from studies.interviews import attachments
 from studies.models import AdverseEvent, AuditEntry, Participation, Receipt, SafetyAct, Study
 from studies.models.participation import Status
-from studies.participation.counts import open_risks_of_people
+from studies.participation.counts import open_risks_of
 from studies.participation.locking import lock_person
 from studies.payments.ledger import book_owed
 
@@ -149,7 +149,7 @@ def keep_waiting_signs(person: Participation) -> list[int]:
 
     Whoever deletes their data in danger is in danger still, so the alarm goes on until someone acknowledges it.
     """
-    signs = list(open_risks_of_people(person.study).filter(subject=person.code))
+    signs = list(open_risks_of(person))
     for sign in signs:
         sign.acts.exclude(kind__in=CODES).update(text="")
         sign.conversation, sign.turn, sign.note = None, None, ""

@@ -200,6 +200,11 @@ def open_risks_of_people(study: Study) -> QuerySet[RiskEvent]:
     return open_risks(study).filter(is_test=False)
 
 
+def open_risks_of(person: Participation) -> QuerySet[RiskEvent]:
+    """Return those about this person; they outlive the person's data."""
+    return open_risks_of_people(person.study).filter(subject=person.code)
+
+
 def status_label(status: str) -> str:
     return {
         Status.INVITED: _("Invited"),

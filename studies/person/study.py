@@ -24,7 +24,7 @@ from studies.data import erasure
 from studies.design.spec import StudySpec
 from studies.models import Participation, Receipt, Stage, Study
 from studies.models.participation import AWAITED, Status
-from studies.participation import chats, deletion, enrolment, progress, timeouts
+from studies.participation import chats, counts, deletion, enrolment, progress, timeouts
 from studies.participation.language import CODES, instrument_language, remember_language
 from studies.participation.responses import store_reply_rating
 from studies.participation.step_kinds import KINDS, Page, Visit
@@ -291,6 +291,7 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
             **page_context(person),
             "lacks_choice": bool(hints),
             "declines": declines,
+            "has_open_alarm": counts.open_risks_of(person).exists(),
             **deletion_context(person),
             **({} if declines else lines_at_hand(Visit(request, person, progress.current_step(person)))),
         }

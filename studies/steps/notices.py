@@ -7,7 +7,7 @@ from dialogue.safety.resources import resources_for
 from studies.care.care_page import get_care_page
 from studies.models import Participation, SelectionDecision
 from studies.models.participation import Status
-from studies.participation import progress
+from studies.participation import counts, progress
 from studies.participation.deletion import may_delete
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.steps.screening import farewell
@@ -31,6 +31,7 @@ class Notice(StepKind):
             "contact": visit.spec.contact,
             "may_delete": may_delete(person),
             "has_receipt": person.receipts.exists(),
+            "has_open_alarm": counts.open_risks_of(person).exists(),
         }
         return Page(self.template, context)
 

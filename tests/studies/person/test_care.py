@@ -172,6 +172,18 @@ def test_letter_stands_open_until_the_person_has_read_it(desk):
     assert "Has read the message" in shown
 
 
+def test_a_person_in_danger_reads_that_their_alarm_outlasts_what_they_delete():
+    stays = "The alarm to the person on call stays until someone has taken care of it."
+    person = someone()
+    assert stays not in person.client.get("/leave/").content.decode()
+    person.say(GRAVE)
+    assert stays in person.client.get("/leave/").content.decode()
+    person.client.post("/leave/", {"choice": "delete"})
+    assert stays in look(person)
+    RiskEvent.objects.update(released_at=timezone.now())
+    assert stays not in look(person)
+
+
 def test_answer_to_an_earlier_question_does_not_come_between_help_and_the_question_how_they_are():
     person = someone()
     Question.objects.create(

@@ -16,7 +16,7 @@ from dialogue.safety.resources import (
 )
 from dialogue.safety.screening import screen_reply
 
-FALLBACK = ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]
+FALLBACK = ["int_112", "int_findahelpline", "int_iasp"]  # 116 123 is a number of the EU
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_country_has_its_lines_emergency_first(country: str, ids: list[str]) -> 
         ("CN", 3, "from_others", ["cn_12356", "cn_120_110", "cn_12338"]),
         ("TW", 3, "child", ["tw_113", "tw_119", "tw_1925", "tw_1995"]),
         ("FR", 3, "self", ["eu_112", "eu_116123"]),
-        ("BR", 3, "self", ["eu_112", "eu_116123"]),
+        ("BR", 3, "self", ["int_112", "int_findahelpline"]),
     ],
 )
 def test_the_line_to_use_first_follows_level_and_category(country, level, category, first):

@@ -47,6 +47,7 @@ def hold(person: Page, server: Server, study: str, language: str = "en") -> None
     person.locator("textarea").first.fill(GRAVE[language])
     person.locator('[data-part="send"]').click()
     person.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
+    person.wait_for_load_state()  # the scripts, which a test may leave without a network, are there
 
 
 def release(browser: Browser, server: Server, study: str) -> None:

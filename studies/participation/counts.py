@@ -196,12 +196,12 @@ def open_risks(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
 
 
 def open_risks_of_people(study: Study) -> QuerySet[RiskEvent]:
-    """Return those of them that are about a real person: no rehearsal, and no simulated seeker."""
+    """Return the open events about real people: no rehearsal, and no simulated seeker."""
     return open_risks(study).filter(is_test=False)
 
 
 def open_risks_of(person: Participation) -> QuerySet[RiskEvent]:
-    """Return those about this person; they outlive the person's data."""
+    """Return the open events about this person; they stay when the person has their data deleted."""
     return open_risks_of_people(person.study).filter(subject=person.code)
 
 

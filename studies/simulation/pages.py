@@ -287,11 +287,10 @@ def cell(study: Study, arm: str, condition: str, tally: Tally | None) -> Cell | 
 
 
 def reasons(tally: Tally) -> list[FailureCount]:
-    words = CALLS
     numbers = Counter(reason for reason, _detail in tally.failed.elements())
     details = commonest_details(tally.failed)
     return [
-        FailureCount(labels.word(words, reason), number, explain_failure(reason, details.get(reason, "")))
+        FailureCount(labels.word(CALLS, reason), number, explain_failure(reason, details.get(reason, "")))
         for reason, number in numbers.most_common()
     ]
 

@@ -102,11 +102,11 @@ def describe_bots(arguments: Sequence[str]) -> list[str]:
     return [ngettext("%(number)s bot", "%(number)s bots", number) % {"number": number}, str(track)]
 
 
-INTERNAL: labels.Words = {
+CALLS: labels.Words = {
+    **labels.CALLS,
     "broken": gettext_lazy("an error in emostudy; see its log"),
     "needed": gettext_lazy("a task that it depends on failed"),
 }
-CALLS: labels.Words = {**labels.CALLS, **INTERNAL}
 TRANSPORT = ("client_error", "timeout", "network", "rate_limited", "server_error", "empty")  # advice fits any question
 DESCRIPTIONS = {
     "judge": describe_judge,
@@ -169,8 +169,7 @@ def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
 
 
 def reasons(outcome: Mapping[str, Any]) -> str:
-    words = CALLS
-    return listed(f"{labels.word(words, reason)} {number}" for reason, number in outcome["reasons"].items())
+    return listed(f"{labels.word(CALLS, reason)} {number}" for reason, number in outcome["reasons"].items())
 
 
 def describe_progress(task: Task) -> str:

@@ -28,6 +28,7 @@ from dialogue.jobs.calls import (
     open_attempts,
 )
 from dialogue.jobs.handlers import BatchHandler
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Batch, Call, Job, JobItem
 from dialogue.models.job import FOR_BATCH, LEASE
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
@@ -84,7 +85,7 @@ class Addition:
     """Items and requests added to a batch.
 
     `settings` are those of the model, where there is a request. `put_back` holds items that wait for other calls or
-    for money. `stop` says why no money may be spent.
+    for money. `stop`: why no money may be spent.
     """
 
     items: int = 0
@@ -92,7 +93,7 @@ class Addition:
     lines: list[bytes] = field(default_factory=list)
     settings: ModelSettings | None = None
     put_back: list[int] = field(default_factory=list)
-    stop: str = ""
+    stop: Reason | None = None
 
     def add(self, more: "Addition") -> None:
         """Add everything but the lines, which are in the file by now."""
@@ -123,7 +124,7 @@ def fill_batch(
         put_back=keep_new_items(
             batch, {pk: [outcomes[one.key()] for one in questions] for pk, questions in questions_by_item.items()}
         ),
-        stop=next((str(one) for one in outcomes.values() if isinstance(one, BudgetReached)), ""),
+        stop=next((one.reason for one in outcomes.values() if isinstance(one, BudgetReached)), None),
     )
 
 
@@ -244,7 +245,7 @@ def is_something_else_left(job: int) -> bool:
     return JobItem.objects.unfinished().filter(job=job).exclude(FOR_BATCH).exists()
 
 
-def stop_jobs(batch: Batch, reason: str) -> None:
+def stop_jobs(batch: Batch, reason: Reason) -> None:
     """Stop the jobs of its items, which another job may have taken over."""
     for job in items_held_by(batch).order_by("job").values_list("job", flat=True).distinct():
         store.end(job, Job.State.STOPPED, reason)

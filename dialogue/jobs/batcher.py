@@ -24,6 +24,7 @@ from dialogue.jobs import batch_store, failures, store
 from dialogue.jobs.batch_store import Addition
 from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.jobs.handlers import BatchHandler
+from dialogue.jobs.reasons import Reason
 from dialogue.jobs.runner import make_handler
 from dialogue.models import Batch, Job
 from dialogue.models.job import LEASE
@@ -92,7 +93,7 @@ class Batcher:
         except ProviderError as error:
             wait = self.retries.setdefault(job, Retries()).next_wait(error)
             if wait is None:
-                await in_database(store.end, job, Job.State.STOPPED, f"No batch could be begun: {error.detail}")
+                await in_database(store.end, job, Job.State.STOPPED, Reason.of("batch_not_begun", detail=error.detail))
             else:
                 log.warning("no batch of job %s could be begun (%s); again in %.0f s", job, error.detail, wait)
                 self.wait(f"job {job}", wait)
@@ -101,7 +102,7 @@ class Batcher:
         except Exception as error:
             log.exception("no batch of job %s could be begun", job)
             detail = failures.internal_error(error).detail
-            await in_database(store.end, job, Job.State.STOPPED, f"No batch could be begun: {detail}")
+            await in_database(store.end, job, Job.State.STOPPED, Reason.of("batch_not_begun", detail=detail))
         else:
             self.retries.pop(job, None)
 
@@ -172,7 +173,7 @@ class Batcher:
         await in_database(batch_store.close_rest, batch, NotRun("stopped", reason), self.prices)
         await in_database(batch_store.undo_batch, batch, Batch.State.ABANDONED, error=reason)
 
-    async def wait_for_others(self, job: int, stop: str) -> None:
+    async def wait_for_others(self, job: int, stop: Reason | None) -> None:
         """Wait for calls under way, which may bring the same answers or release money. End the job where there are
         none."""
         if stop and not await in_database(batch_store.is_something_else_left, job):
@@ -206,13 +207,17 @@ class Batcher:
         except ProviderError as error:
             log.warning("%s: %s", batch, error.detail)
             if error.permanent or age(batch) > LONGEST_LIFE:
-                await in_database(batch_store.stop_jobs, batch, f"{batch}: {error.detail}")
+                await in_database(
+                    batch_store.stop_jobs, batch, Reason.of("batch_broke", number=batch.number, detail=error.detail)
+                )
                 self.wait(f"batch {batch.pk}", LONGEST)
         except AWAY:
             raise
         except Exception as error:
             log.exception("%s broke", batch)
-            await in_database(batch_store.stop_jobs, batch, f"{batch}: {error!r}")
+            await in_database(
+                batch_store.stop_jobs, batch, Reason.of("batch_broke", number=batch.number, detail=repr(error))
+            )
             self.wait(f"batch {batch.pk}", LONGEST)
 
     async def look_after(self, batch: Batch) -> None:
@@ -270,7 +275,7 @@ class Batcher:
         alone = await in_database(batch_store.is_alone, batch)
         next_size = (batch.size // 2 if alone else batch.size) if standing.too_much else None
         if not next_size:
-            reason = f"The provider refused {batch}: {standing.error}"
+            reason = Reason.of("batch_refused", number=batch.number, detail=standing.error)
             await in_database(batch_store.stop_jobs, batch, reason)
         error = NotRun("client_error", standing.error)
         await in_database(batch_store.close_rest, batch, error, self.prices)

@@ -19,6 +19,7 @@ from kombu.exceptions import OperationalError
 
 from dialogue.jobs import store
 from dialogue.jobs.group_commit import AWAY, in_database
+from dialogue.jobs.reasons import Reason
 from dialogue.jobs.runner import Runner
 from dialogue.models import Job
 
@@ -100,16 +101,10 @@ class Dispatcher:
             return
 
 
-def reason_of(in_vain: store.InVain) -> str:
+def reason_of(in_vain: store.InVain) -> Reason:
     if in_vain.why:
-        return (
-            f"No Celery worker can do this. {in_vain.why} Put that right where the workers run, start them again, and "
-            "give the same command again."
-        )
-    return (
-        f"No Celery worker has taken anything from the queue {app.conf.task_default_queue} for {NOBODY:g} s. Start one "
-        "(celery -A emostudy.celery worker --pool threads), and give the same command again."
-    )
+        return Reason.of("unfit_workers", detail=in_vain.why)
+    return Reason.of("no_worker", queue=app.conf.task_default_queue, seconds=f"{NOBODY:g}")
 
 
 def count_queued() -> int:

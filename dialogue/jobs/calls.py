@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from dialogue.compiled_sql import insert_numbered, update_plain
 from dialogue.jobs.group_commit import GroupCommit, in_database
+from dialogue.jobs.reasons import Reason
 from dialogue.jobs.store import today
 from dialogue.judges.judge import Ask
 from dialogue.models import Call, Job, JobItem, Spending
@@ -37,12 +38,14 @@ SEED = "seed"  # in a model's `extra`
 MARGIN = 1.5  # on estimated tokens: real tokenizers may differ by a third
 LOOK_AGAIN = 0.25  # seconds, where a call that is under way decides
 LONGEST_CALL = timedelta(minutes=15)
-JOB_SPENT = "Less is left of the job's budget than the next call may cost."
-DAY_SPENT = "Less is left of the day's budget than the next call may cost."
 
 
 class BudgetReached(Exception):
     """Another call might cost more than is left."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 class CallsStopped(Exception):
@@ -402,13 +405,15 @@ class Purse:
         job = self.jobs.get(attempt.question.job or 0)
         of_job, of_day = job and job.budget, settings.DAILY_BUDGET
         if attempt.price is None and not (of_job is None and of_day is None):
-            return BudgetReached(f"{attempt.question.settings.model} has no price in {settings.PRICES}.")
+            return BudgetReached(
+                Reason.of("no_price", model=attempt.question.settings.model, file=str(settings.PRICES))
+            )
         if job and of_job is not None and job.spent + amount > of_job:
             waits = job.pk in self.lent or may_come_back(Q(item__job=job))
-            return WaitReason.BUDGET if waits else BudgetReached(JOB_SPENT)
+            return WaitReason.BUDGET if waits else BudgetReached(Reason.of("job_budget"))
         if self.day and of_day is not None and self.day.amount + amount > of_day:
             waits = bool(self.lent) or may_come_back(Q(item__isnull=False))
-            return WaitReason.BUDGET if waits else BudgetReached(DAY_SPENT)
+            return WaitReason.BUDGET if waits else BudgetReached(Reason.of("day_budget"))
         self.spend(job, amount)
         return amount
 

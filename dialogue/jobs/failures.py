@@ -36,10 +36,10 @@ def normalise(text: str) -> bytes:
 
 
 def name_model(error: ProviderError) -> str:
-    """Return the model that gave no answer, as in `arm amber (gpt-5): `; empty where there was none."""
+    """Return the model that gave no answer, as in `arm amber (gpt-5)`; empty where there was none."""
     if not isinstance(error, GivenUp) or not error.question.who:
         return ""
-    return f"{error.question.who} ({error.question.settings.model}): "
+    return f"{error.question.who} ({error.question.settings.model})"
 
 
 def internal_error(error: Exception) -> ProviderError:

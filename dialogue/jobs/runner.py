@@ -22,6 +22,7 @@ from dialogue.jobs import failures, store
 from dialogue.jobs.calls import BudgetReached, Caller, CallsStopped, GivenUp
 from dialogue.jobs.group_commit import AWAY, GroupCommit, in_database
 from dialogue.jobs.handlers import Handler, handler_for
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Job, JobItem
 from dialogue.models.job import LEASE
 from dialogue.providers.base import OF_QUESTION, TOO_LONG, ProviderError
@@ -195,7 +196,7 @@ class Runner:
         except CallsStopped:
             await in_database(store.release, self.owner, [item.pk])
         except BudgetReached as stop:
-            await self.stop(item.job_id, Job.State.BUDGET, str(stop))
+            await self.stop(item.job_id, Job.State.BUDGET, stop.reason)
             await in_database(store.release, self.owner, [item.pk])
         except ProviderError as error:
             await self.store_failure(item, error)
@@ -217,9 +218,9 @@ class Runner:
         if VALID in result:
             self.in_vain[job] = 0 if result[VALID] else self.in_vain[job] + 1
         if self.in_vain[job] >= USELESS:
-            await self.stop(job, Job.State.STOPPED, f"The last {USELESS} answers were of no use at all: look at them.")
+            await self.stop(job, Job.State.STOPPED, Reason.of("useless_answers", number=USELESS))
 
-    async def stop(self, job: int, state: Job.State, reason: str) -> None:
+    async def stop(self, job: int, state: Job.State, reason: Reason) -> None:
         self.caller.ended.add(job)
         await in_database(store.end, job, state, reason)
 
@@ -230,7 +231,8 @@ class Runner:
         pause = isinstance(error, GivenUp) and error.because == "pause"
         stops = pause or (for_good and self.is_broken(item.job_id, error, way))
         if stops:
-            await self.stop(item.job_id, Job.State.STOPPED, f"{failures.name_model(error)}{way}")
+            reason = Reason.of("failures", model=failures.name_model(error), status=error.status, detail=detail)
+            await self.stop(item.job_id, Job.State.STOPPED, reason)
         await in_database(
             store.mark_failed,
             self.owner,

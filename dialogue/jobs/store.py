@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q, Sum
 from django.utils import timezone
 
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Call, Job, JobItem
 from dialogue.models.job import LEASE, JobItemQuerySet
 from dialogue.providers.registry import MODELS, is_replayed
@@ -312,10 +313,10 @@ def finish_if_done(job: int) -> bool:
     return True
 
 
-def end(job: int, state: Job.State, reason: str = "") -> None:
+def end(job: int, state: Job.State, reason: Reason | None = None) -> None:
     """End a job, if it is open."""
     Job.objects.filter(pk=job, state=Job.State.OPEN).update(
-        state=state, reason=reason, ended_at=timezone.now(), attended_until=None
+        state=state, reason=reason.as_json() if reason else {}, ended_at=timezone.now(), attended_until=None
     )
 
 

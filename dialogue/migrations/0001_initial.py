@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
                     ('budget', models.DecimalField(blank=True, decimal_places=6, max_digits=12, null=True)),
                     ('spent', models.DecimalField(decimal_places=6, default=0, max_digits=12)),
                     ('state', models.CharField(choices=[('open', 'Open'), ('done', 'Done'), ('stopped', 'Stopped'), ('budget', 'Budget')], default='open', max_length=10)),
-                    ('reason', models.TextField(blank=True, help_text='Why it stopped.')),
+                    ('reason', models.JSONField(blank=True, default=dict, help_text='Why it ended before its items were done: code and values.')),
                     ('attended_until', models.DateTimeField(blank=True, help_text='Until then a command looks after it, and no other runner takes from it.', null=True)),
                     ('created_at', models.DateTimeField(auto_now_add=True)),
                     ('ended_at', models.DateTimeField(blank=True, null=True)),

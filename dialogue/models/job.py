@@ -29,7 +29,9 @@ class Job(models.Model):
     budget = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     spent = models.DecimalField(max_digits=12, decimal_places=6, default=0)
     state = models.CharField(max_length=10, choices=State, default=State.OPEN)
-    reason = models.TextField(blank=True, help_text="Why it stopped.")
+    reason = models.JSONField(
+        default=dict, blank=True, help_text="Why it ended before its items were done: code and values."
+    )
     attended_until = models.DateTimeField(
         null=True, blank=True, help_text="Until then a command looks after it, and no other runner takes from it."
     )

@@ -14,10 +14,10 @@ from django.core.management.base import CommandParser
 
 from dialogue.jobs import batch_store, store
 from dialogue.jobs.batcher import run_batcher
-from dialogue.jobs.calls import DAY_SPENT, JOB_SPENT
 from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest_details
 from dialogue.jobs.group_commit import in_database
+from dialogue.jobs.reasons import Reason
 from dialogue.jobs.runner import Runner
 from dialogue.jobs.store import PlannedJob
 from dialogue.models import Call, Job, JobItem
@@ -27,14 +27,15 @@ from dialogue.providers.registry import get_recording, is_free
 from studies.management.command import Command, Progress
 from studies.simulation import estimate_words
 from studies.simulation.choice import Unfit, refuse_unreachable
+from studies.workbench.job_words import describe_stop
 from studies.workbench.labels import one_or_more
 
 TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
 LOOK = 0.5  # seconds between two looks at how far it is
 States = JobItem.State
 HOW_TO_GO_ON = {
-    JOB_SPENT: "Run the same command with a higher --budget to continue.",
-    DAY_SPENT: "Run the same command tomorrow (UTC), or with a higher DAILY_BUDGET, to continue.",
+    "job_budget": "Run the same command with a higher --budget to continue.",
+    "day_budget": "Run the same command tomorrow (UTC), or with a higher DAILY_BUDGET, to continue.",
 }
 
 
@@ -160,10 +161,8 @@ class JobCommand(Command):
         with self.progress(store.count_states(job.pk).total(), label) as progress:
             asyncio.run(run_job(job, progress, at_once=at_once))
         job.refresh_from_db()
-        if job.state == Job.State.STOPPED:
-            self.say(f"Stopped: {job.reason}")
-        if job.state == Job.State.BUDGET:
-            self.say(f"Budget reached: {job.reason} {HOW_TO_GO_ON.get(job.reason, '')}".rstrip())
+        if job.reason:
+            self.say(f"{describe_stop(job)} {HOW_TO_GO_ON.get(job.reason['code'], '')}".rstrip())
 
     def job_summary(self, job: Job, role: str, *, planned: int, **only: Any) -> dict[str, Any]:
         """Return how the job's items of this role ended. Missing items were withdrawn or erased meanwhile.
@@ -247,7 +246,7 @@ async def run_job(job: Job, progress: Progress, *, at_once: int) -> None:
         finally:
             watching.cancel()
         if runner.stopping.is_set():
-            await in_database(store.end, job.pk, Job.State.STOPPED, "by hand; run the same command again to continue.")
+            await in_database(store.end, job.pk, Job.State.STOPPED, Reason.of("signal"))
     await in_database(show_progress, job, progress, label)
 
 

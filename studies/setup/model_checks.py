@@ -190,7 +190,7 @@ def try_model(one: Candidate, question: Question) -> ModelCheck:
         except ProviderError as error:  # before anything was asked
             return replace(blank, status=error.status, detail=error.detail)
         except BudgetReached as reached:
-            return replace(blank, status="stopped", detail=str(reached))
+            return replace(blank, status=reached.reason.code)
 
     return asyncio.run(answer())
 
@@ -214,7 +214,7 @@ async def check_model(caller: Caller, study: str, one: Candidate, language: str)
     except ProviderError as error:  # before anything was asked
         return replace(blank, status=error.status, detail=error.detail)
     except BudgetReached as reached:
-        return replace(blank, status="stopped", detail=str(reached))
+        return replace(blank, status=reached.reason.code)
 
 
 async def ask(

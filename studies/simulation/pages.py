@@ -36,10 +36,10 @@ from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
+from studies.workbench.job_words import CALLS, describe_stop, explain_failure
 from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import recent_tasks
 from studies.workbench.result_notes import names_of, word_notes
-from studies.workbench.task_words import CALLS, describe_stop, explain_failure
 
 MOST_CALLS = 500
 TESTS = {"wilcoxon_p", "rank_biserial", "d_z"}  # columns that are not shown

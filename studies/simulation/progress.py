@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
 
 from dialogue.jobs import store
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Job, JobItem
 from studies.judging.planning import KIND as JUDGING
 from studies.models import Study, Task
@@ -95,7 +96,7 @@ def stop(study: Study, user: AbstractBaseUser) -> int:
     stopped = sum(stop_task(task, user) for task in series)
     jobs = under_way(study)
     for job in jobs:
-        store.end(job.pk, Job.State.STOPPED, f"Stopped by {user.get_username()}.")
+        store.end(job.pk, Job.State.STOPPED, Reason.of("person", name=user.get_username()))
     return len(series) + stopped + len(jobs)
 
 
@@ -126,14 +127,14 @@ def end_stopped_jobs(task: Task) -> int:
     kinds = (JUDGING,) if task.command == "judge" else (SIMULATING, JUDGING)
     jobs = list(jobs_since(task).filter(kind__in=kinds, state=Job.State.OPEN))
     for job in jobs:
-        store.end(job.pk, Job.State.STOPPED, f"Stopped by {task.stop_asked_by}.")
+        store.end(job.pk, Job.State.STOPPED, Reason.of("person", name=task.stop_asked_by))
     return len(jobs)
 
 
 def reopen(study: Study, jobs: QuerySet[Job]) -> None:
     """Open stopped jobs again. Whoever was at them goes on, else the runner beside the server."""
     running_series(study).update(stop_asked_by="")
-    jobs.filter(state=Job.State.STOPPED).update(state=Job.State.OPEN, reason="", ended_at=None)
+    jobs.filter(state=Job.State.STOPPED).update(state=Job.State.OPEN, reason={}, ended_at=None)
 
 
 def jobs_since(task: Task) -> QuerySet[Job]:

@@ -18,6 +18,8 @@ STATES: labels.Words = {
     "script": gettext_lazy("a script, which needs no question"),
     BROKEN_OFF: gettext_lazy("broke off"),
     UNSET: gettext_lazy("not asked: its key is not set"),
+    "day_budget": gettext_lazy("not asked: less is left of the day's budget than it may cost"),
+    "no_price": gettext_lazy("not asked: the price table has no price for it, so that no budget can be kept"),
 }
 ADVICE: labels.Words = {
     "client_error": gettext_lazy("Check model and base_url in the study file, and what stands under extra."),

@@ -1,15 +1,13 @@
 """Describe tasks and their outcomes in words, so that pages show no command-line arguments."""
 
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
-from dialogue.jobs.calls import DAY_SPENT
 from dialogue.jobs.store import sum_reserved
 from dialogue.judges.strategies import get_strategies
 from dialogue.models import Call, Job
@@ -17,7 +15,8 @@ from dialogue.providers.prices import format_amount, load_prices
 from dialogue.templatetags.languages import active_language, colon, listed
 from studies.models import Participation, Task
 from studies.workbench import labels
-from studies.workbench.model_check_words import REFUSED_KEY, advice_on, count_answers
+from studies.workbench.job_words import CALLS, describe_stop, explain_failure, join_sentences
+from studies.workbench.model_check_words import count_answers
 from studies.workbench.paid_work import PAIRS
 from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, WORDS
 
@@ -102,12 +101,6 @@ def describe_bots(arguments: Sequence[str]) -> list[str]:
     return [ngettext("%(number)s bot", "%(number)s bots", number) % {"number": number}, str(track)]
 
 
-CALLS: labels.Words = {
-    **labels.CALLS,
-    "broken": gettext_lazy("an error in emostudy; see its log"),
-    "needed": gettext_lazy("a task that it depends on failed"),
-}
-TRANSPORT = ("client_error", "timeout", "network", "rate_limited", "server_error", "empty")  # advice fits any question
 DESCRIPTIONS = {
     "judge": describe_judge,
     "benchmark": describe_benchmark,
@@ -197,7 +190,7 @@ def describe_end(task: Task) -> str:
         lines.append(_("Stopped by %(name)s.") % {"name": task.stop_asked_by})
     for reason, number in task.outcome["reasons"].items():
         detail = task.outcome["details"].get(reason, "")
-        words = join_sentences(labels.word(CALLS, reason), explain_failure(reason, detail, task))
+        words = join_sentences(labels.word(CALLS, reason), explain_failure(reason, detail, variable_of(task)))
         lines.append(_("%(number)s failed: %(why)s") % {"number": number, "why": words})
     if task.outcome["failed"] or task.outcome["left"]:
         lines.append(_("Start it again for the rest. What is done is not asked or paid for again."))
@@ -210,45 +203,10 @@ def jobs_of(task: Task) -> list[Job]:
     return list((begun.filter(created_at__lte=task.ended_at) if task.ended_at else begun).order_by("pk"))
 
 
-def describe_stop(job: Job) -> str:
-    """Say why a job was ended before its items were done, in the page's language."""
-    if job.state == Job.State.BUDGET:
-        return _("The budget of the day is spent.") if job.reason == DAY_SPENT else _("The budget is spent.")
-    if by := re.fullmatch(r"Stopped by (.+)\.", job.reason):
-        return _("Stopped by %(name)s.") % {"name": by[1]}
-    if useless := re.fullmatch(r"The last (\d+) answers were of no use at all: look at them\.", job.reason):
-        return _("The last %(number)s answers had no readable score. Read them before you go on.") % {
-            "number": useless[1]
-        }
-    way = re.fullmatch(r"(?P<who>.+?: )?(?P<status>\w+)(?:: (?P<detail>.*))?", job.reason, re.DOTALL)
-    if way and way["status"] in labels.CALLS:
-        why = explain_failure(way["status"], way["detail"] or "")
-        told = join_sentences(labels.word(labels.CALLS, way["status"]), why)
-        return _("Stopped after failures in a row: %(why)s") % {"why": f"{way['who'] or ''}{told}"}
-    return job.reason
-
-
-def explain_failure(status: str, detail: str, task: Task | None = None) -> str:
-    """Return what the server said, and what to do. Of a key that was refused the advice says both."""
-    variable = variable_of(task) if task else ""
-    check = {"answers": False, "status": status, "detail": detail, "text": "", "variable": variable}
-    advice = advice_on(check) if status in TRANSPORT else ""
-    if status == "client_error" and any(words in detail for words in REFUSED_KEY):
-        return advice
-    return join_sentences(detail, advice)
-
-
 def variable_of(task: Task) -> str:
     """Return the variable of the judge's key; empty where several models work, or the study has it no longer."""
     judges = task.study.current().spec().judges if task.command == "judge" else ()
     return next((judge.api_key_env for judge in judges if judge.key == task.arguments[0]), "")
-
-
-def join_sentences(*sentences: str) -> str:
-    """Join sentences as the page's language does, each with its full stop."""
-    stop, space = (".", " ") if active_language().spaces else ("。", "")
-    ended = [one if one.endswith((".", "。", "?", "？", "!")) else f"{one}{stop}" for one in sentences if one]
-    return space.join(ended)
 
 
 def describe_cost(outcome: Mapping[str, Any]) -> str:

@@ -70,7 +70,7 @@ def test_command_says_that_no_worker_has_the_key_and_stops(site: Site) -> None:
         wait_for_workers(site)
         told = judge(site)
     assert told.returncode == 1, told
-    assert f"Stopped: No Celery worker can do this. The environment variable {VARIABLE} is not set." in told.stdout
+    assert f"Stopped: no Celery worker can do this. The environment variable {VARIABLE} is not set." in told.stdout
     assert f"{ITEMS} left for the next time." in told.stdout
     deliveries = len(re.findall(r"Task dialogue\.run_item\[.*\] received", site.said()))
     assert ITEMS <= deliveries <= ITEMS + 6
@@ -80,4 +80,4 @@ def test_command_says_that_no_worker_has_the_key_and_stops(site: Site) -> None:
 def test_command_says_that_no_worker_is_there_and_stops(site: Site) -> None:
     told = judge(site)
     assert told.returncode == 1, told
-    assert f"Stopped: No Celery worker has taken anything from the queue {site.env['CELERY_QUEUE']} for" in told.stdout
+    assert f"Stopped: no Celery worker has taken anything from the queue {site.env['CELERY_QUEUE']} for" in told.stdout

@@ -205,10 +205,10 @@ def test_money_goes_back_to_the_day_of_which_it_was_taken(prices: None) -> None:
 def test_items_beyond_the_budget_wait_for_what_comes_back(prices: None) -> None:
     of = batch_job("a", "b", "c", budget=Decimal(11))
     batch, told = gathered(of)
-    assert (len(told.lines), len(told.put_back), told.stop, batch.size) == (2, 1, "", 2)
+    assert (len(told.lines), len(told.put_back), told.stop, batch.size) == (2, 1, None, 2)
     assert batch_store.is_something_else_left(of.pk)
     _, more = gathered(of)
-    assert (more.lines, len(more.put_back), more.stop) == ([], 1, "")
+    assert (more.lines, len(more.put_back), more.stop) == ([], 1, None)
     close(batch, *[(name, answer(2)) for name in names(told.lines)])
     batch_store.end_batch(batch, "completed")
     _, after = gathered(of)
@@ -302,7 +302,7 @@ def test_server_that_is_away_is_tried_again_and_then_told_of(monkeypatch: pytest
     of = batch_job("a", url="http://127.0.0.1:9/v1")
     worked(of)
     assert (of.state, states()) == ("stopped", {"a": "waiting"})
-    assert of.reason.startswith("No batch could be begun: ")
+    assert of.reason["code"] == "batch_not_begun"
     assert list(Batch.objects.values_list("state", flat=True)) == ["abandoned"] * 2
     assert list(Call.objects.values_list("status", flat=True)) == ["stopped"] * 2
 
@@ -310,7 +310,7 @@ def test_server_that_is_away_is_tried_again_and_then_told_of(monkeypatch: pytest
 def test_handler_that_breaks_stops_the_job(llm_url: str, caplog: pytest.LogCaptureFixture) -> None:
     of = batch_job(wanted("a", payload={"unreadable": True}), url=llm_url, model="echo")
     worked(of)
-    assert re.fullmatch(r"No batch could be begun: ValueError in work\.py, line \d+: see the log\.", of.reason)
+    assert re.fullmatch(r"ValueError in work\.py, line \d+: see the log\.", of.reason["values"]["detail"])
     assert of.state == "stopped"
     assert states() == {"a": "waiting"}
 

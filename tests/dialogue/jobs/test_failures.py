@@ -43,7 +43,7 @@ def test_what_is_ours_is_told_as_it_is() -> None:
 
 
 def test_it_is_told_whose_model_failed() -> None:
-    assert name_model(given_up("No.")) == "arm amber (gpt-x): "
+    assert name_model(given_up("No.")) == "arm amber (gpt-x)"
     assert name_model(ProviderError("broken", "ValueError")) == ""
 
 

@@ -16,6 +16,7 @@ from dialogue.jobs import runner as running
 from dialogue.jobs import store
 from dialogue.jobs.calls import open_attempts
 from dialogue.jobs.group_commit import in_database
+from dialogue.jobs.reasons import Reason
 from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.providers.base import Message, Reply
@@ -32,7 +33,8 @@ def work(*, at_once: int = 4, of: int | None = None) -> None:
 
 def ended(planned: store.PlannedJob) -> tuple[str, str]:
     planned.job.refresh_from_db()
-    return planned.job.state, planned.job.reason
+    reason = planned.job.reason
+    return planned.job.state, str(Reason.from_json(reason)) if reason else ""
 
 
 async def until(runner: Runner, what: Callable[[], Any]) -> None:
@@ -186,7 +188,7 @@ def test_server_that_is_down_stops_the_job_and_is_no_fault_of_the_items(
         planned = job(*names, plan={"url": "http://127.0.0.1:9/v1", "model": "echo"})
         work(at_once=2)
         assert ended(planned)[0] == Job.State.STOPPED
-        assert ended(planned)[1].startswith("network: ")
+        assert ended(planned)[1].startswith("failures: network: ")
         assert set(states().values()) == {"failed", "waiting"}
     job(*names, plan={"url": llm_url, "model": "echo"})
     work()
@@ -199,7 +201,7 @@ def test_three_permanent_failures_in_a_row_stop_the_job(llm_url: str, asked: Ask
     told = Counter(states().values())
     assert 3 <= told["failed"] <= 5  # what was under way ended as well
     assert told["waiting"] == 30 - told["failed"]
-    assert ended(planned) == (Job.State.STOPPED, "client_error: The server refused the key (401).")
+    assert ended(planned) == (Job.State.STOPPED, "failures: client_error: The server refused the key (401).")
     assert asked().total() == told["failed"]
 
 
@@ -218,7 +220,7 @@ def test_server_that_took_others_is_asked_more_often_before_the_job_stops(llm_ur
     told = Counter(states().values())
     assert running.BROKEN_LATER <= told["failed"] < 30  # what was under way or had been taken ended as well
     assert (told["done"], told["waiting"]) == (1, 30 - told["failed"])
-    assert ended(planned) == (Job.State.STOPPED, "client_error: Bad request.")
+    assert ended(planned) == (Job.State.STOPPED, "failures: client_error: Bad request.")
 
 
 def test_item_that_is_too_long_is_set_aside_and_stops_nothing(llm_url: str, asked: Asked) -> None:
@@ -328,7 +330,7 @@ def test_runner_asks_nothing_further_for_a_job_that_was_stopped(
     async def stopped() -> None:
         going = asyncio.create_task(Runner(at_once=2, job=planned.job.pk).run(until_done=True))
         await when(Call.objects.exists)
-        await in_database(store.end, planned.job.pk, Job.State.STOPPED, "by hand")
+        await in_database(store.end, planned.job.pk, Job.State.STOPPED, Reason.of("signal"))
         await going
 
     run(stopped())

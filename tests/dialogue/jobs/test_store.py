@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from dialogue.jobs import store
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Call, Job, JobItem
 from dialogue.models.job import LEASE
 from tests.dialogue.jobs.work import STATES, at_the_same_time, job, states, wanted
@@ -271,9 +272,9 @@ def test_items_of_a_job_that_has_ended_are_not_claimed() -> None:
     planned = job("a")
     store.end(planned.job.pk, Job.State.BUDGET)
     assert store.claim("w", limit=1) == []
-    store.end(planned.job.pk, Job.State.STOPPED, "too late")
+    store.end(planned.job.pk, Job.State.STOPPED, Reason.of("signal"))
     planned.job.refresh_from_db()
-    assert (planned.job.state, planned.job.reason) == (Job.State.BUDGET, "")
+    assert (planned.job.state, planned.job.reason) == (Job.State.BUDGET, {})
 
 
 def test_released_item_is_for_all() -> None:

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.utils import timezone
 
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Job
 from studies.models import BoardAct, Participation, Stage, Study, StudyDraft, Task
 from studies.models.participation import digest
@@ -279,7 +280,7 @@ def test_judge_is_estimated_started_watched_and_stopped(program, study, spawned)
     stopped = script.send(f"studies/demo/tasks/{task.pk}/stop/")
     job.refresh_from_db()
     assert (stopped.status_code, stopped.json()["stop_asked_by"]) == (202, "ada")
-    assert (job.state, job.reason) == (Job.State.STOPPED, "Stopped by ada.")
+    assert (job.state, job.reason) == (Job.State.STOPPED, Reason.of("person", name="ada").as_json())
 
 
 def test_stopped_judge_begins_no_further_strategy(program, study, spawned):

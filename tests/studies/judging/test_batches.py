@@ -20,6 +20,7 @@ from dialogue.models import Batch, Call, Job, JobItem, Spending
 from dialogue.providers.batches import Batches
 from dialogue.providers.openai_client import close_clients
 from studies.models import Answer, Consent, Response, Study
+from studies.workbench.job_words import describe_stop
 from tests.llm_server import running
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
 
@@ -212,7 +213,9 @@ def test_batch_that_is_refused_stops_the_job_with_the_reason(server: str) -> Non
     assert (told["left"], told["failed"], code) == (2, 0, 1)
     job, batch = Job.objects.get(), Batch.objects.get()
     assert job.state == "stopped"
-    assert "This line cannot be read. (invalid_json_line)" in job.reason
+    assert describe_stop(job) == (
+        "Stopped: the provider refused batch 1. This line cannot be read. (invalid_json_line)"
+    )
     assert (batch.state, batch.error) == ("failed", "This line cannot be read. (invalid_json_line)")
     assert (len(since.asked.bodies()), since.files()) == (0, set())
     assert statuses() == ["client_error"] * 2
@@ -222,7 +225,7 @@ def test_server_without_batches_stops_the_job(server: str) -> None:
     talks(server, "batch-refused", 1)
     told, code = judge("--batch")
     assert (told["left"], code) == (1, 1)
-    assert Job.objects.get().reason.startswith("No batch could be begun: ")
+    assert describe_stop(Job.objects.get()).startswith("Stopped: no batch could be begun. ")
     assert states() == ["abandoned"]
     assert judge() == (summary(done=1), 0)
 

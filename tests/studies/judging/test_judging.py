@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Call, Conversation, InnerState, Job, Turn
 from dialogue.models.conversation import Status, TurnState
 from studies.data.exports.columns import Filter
@@ -27,6 +28,7 @@ from studies.models import Answer, ArmRun, Consent, Participation, Rater, Respon
 from studies.models.participation import Status as PersonStatus
 from studies.participation.enrolment import invite
 from studies.participation.responses import rater_for, store_response
+from studies.workbench.job_words import describe_stop
 from tests import factories
 from tests.llm_server import running
 
@@ -242,7 +244,7 @@ def test_conversations_too_long_for_a_judge_are_set_aside_and_all_others_judged(
     assert told["failed_details"]["too_long"].startswith(
         "This is too long for the model: This model's maximum context length is 20000 tokens."
     )
-    assert (Job.objects.get().state, Job.objects.get().reason) == ("done", "")
+    assert (Job.objects.get().state, Job.objects.get().reason) == ("done", {})
     before = Call.objects.count()
     told, code = judge("--replicates", "5")
     assert (told["done"], told["skipped_existing"], told["quarantined"], code) == (0, 280, 20, 1)
@@ -451,7 +453,7 @@ def test_judge_of_whom_nothing_can_be_read_is_not_asked_to_the_end(
     assert 3 <= told["done"] <= 5  # what was under way is done as well
     assert told["done"] + told["left"] == 8
     job = Job.objects.get()
-    assert (job.state, job.reason) == ("stopped", "The last 3 answers were of no use at all: look at them.")
+    assert (job.state, job.reason) == ("stopped", Reason.of("useless_answers", number=3).as_json())
 
 
 def test_judge_of_whom_something_can_be_read_is_asked_to_the_end(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -498,7 +500,10 @@ def test_server_that_asks_for_a_long_wait_stops_the_job(server: str) -> None:
     job = Job.objects.get()
     assert job.state == "stopped"
     said = "Asked to answer 429. The server asks to wait for 3600 s."
-    assert job.reason == f"judge real (status-429-3600): rate_limited: {said}"
+    assert describe_stop(job) == (
+        f"Stopped after failures in a row: judge real (status-429-3600): too many calls. {said} Wait and ask again. If "
+        "it happens again, check the limits and the balance of your account."
+    )
     assert not Call.objects.filter(status="started").exists()
 
 

@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 
 from dialogue.jobs import store
 from dialogue.jobs.group_commit import in_database
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Call, Conversation, Job, JobItem
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Rater, SeekerProfile
@@ -140,7 +141,7 @@ def test_run_that_somebody_stops_leaves_the_rest(tmp_path: Path, monkeypatch: py
     hold = SimulationHandler.work
 
     async def stopped(self: SimulationHandler, *given: Any) -> Any:
-        await in_database(store.end, self.job.pk, Job.State.STOPPED, "Stopped by ada.")
+        await in_database(store.end, self.job.pk, Job.State.STOPPED, Reason.of("person", name="ada"))
         return await hold(self, *given)
 
     monkeypatch.setattr(SimulationHandler, "work", stopped)

@@ -276,9 +276,7 @@ def test_daily_budget_that_is_spent_is_told(load: Any, settings: Any, tmp_path: 
     Path(settings.PRICES).write_text(f'version = "1"\ncurrency = "EUR"\n{table}', encoding="utf-8")
     load("echo")
     _told, summary, code = check()
-    assert (code, shown(summary, "status", "detail")) == (
-        1, [("stopped", "Less is left of the day's budget than the next call may cost.")]
-    )  # fmt: skip
+    assert (code, shown(summary, "status", "detail")) == (1, [("day_budget", "")])
     assert not Call.objects.exists()
 
 

@@ -132,13 +132,13 @@ def test_budget_of_the_day_holds_over_commands(shell: Shell, prices: str) -> Non
         (
             ["--budget", "0.002"],
             {},
-            "Budget reached: Less is left of the job's budget than the next call may cost. Run the same command with "
+            "Budget reached: less is left than the next call may cost. Run the same command with "
             "a higher --budget to continue.",
         ),
         (
             [],
             {"DAILY_BUDGET": "0.002"},
-            "Budget reached: Less is left of the day's budget than the next call may cost. Run the same command "
+            "Budget of the day reached: less is left than the next call may cost. Run the same command "
             "tomorrow (UTC), or with a higher DAILY_BUDGET, to continue.",
         ),
     ],
@@ -202,7 +202,7 @@ def test_command_that_is_stopped_stops_its_job_and_the_same_command_goes_on(how:
     said, _ = process.communicate(timeout=60)
     summary = json.loads(said.splitlines()[-1])
     assert (process.returncode, summary["done"], summary["left"]) == (1, shell.asked(), 6 - shell.asked())
-    assert "Stopped: by hand; run the same command again to continue." in said
+    assert "Stopped by hand. Run the same command again to continue." in said
     assert shell.run("run_jobs", "--until-done")[1] == 0
     assert shell.asked() == summary["done"]
     assert told(shell.judge("standard"), "done", "left") == (summary["left"], 0, 0)

@@ -145,7 +145,7 @@ def test_another_evaluator_rates_the_same_conversation_without_its_being_paid_ag
 def test_stop_names_the_evaluator(server: str, tmp_path: Path) -> None:
     study(server, evaluator="status-404")
     simulate("--profiles", profiles(tmp_path, "en01", "en02", "en03"), "--max-turns", "1", "--concurrency", "1")
-    assert Job.objects.get().reason == "evaluator (status-404): client_error: Asked to answer 404."
+    assert Job.objects.get().reason["values"]["model"] == "evaluator (status-404)"
 
 
 @pytest.mark.parametrize("command", [["benchmark", "demo"], ["simulate", "demo", "--seeker", "average"]])

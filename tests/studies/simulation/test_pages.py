@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.seekers.profiles import load_profiles
 from studies.analysis.notes import INTERVAL, Note
@@ -30,6 +31,7 @@ from studies.workbench import tasks
 from tests import factories
 from tests.studies.simulation.test_outcomes import STAY, share, standing
 
+BY_ADA = Reason.of("person", name="ada").as_json()
 pytestmark = pytest.mark.django_db
 
 LONGER = "Is the server running? If it only needs longer, raise gap_timeout or total_timeout in extra."
@@ -310,7 +312,7 @@ def test_stop_ends_open_jobs_of_the_study_and_no_others(desk: Client, study: Stu
 
     states = dict(Job.objects.values_list("pk", "state"))
     assert states == {mine.pk: "stopped", done.pk: "done", others.pk: "open"}
-    assert Job.objects.get(pk=mine.pk).reason == "Stopped by ada."
+    assert Job.objects.get(pk=mine.pk).reason == BY_ADA
     assert address("-go-on") in page.content.decode()
 
 
@@ -377,11 +379,11 @@ def test_go_on_starts_a_series_of_judges_again_with_all_its_strategies(
 
 def test_go_on_opens_what_its_run_is_still_ending(desk: Client, study: Study, spawned: list[Task]) -> None:
     ran(study)
-    job = simulation(study, state="stopped", reason="Stopped by ada.")
+    job = simulation(study, state="stopped", reason=BY_ADA)
     items(job, "amber", working=1)
     desk.post(address("-go-on"))
     job.refresh_from_db()
-    assert (job.state, job.reason, job.ended_at) == ("open", "", None)
+    assert (job.state, job.reason, job.ended_at) == ("open", {}, None)
     assert Task.objects.count() == 1
 
 

@@ -34,6 +34,7 @@ from studies.seeker_profiles.selection import DEMO_PROFILES
 from studies.simulation import progress
 from studies.simulation.handler import SimulationHandler
 from studies.simulation.setup import Setup
+from studies.workbench.job_words import describe_stop
 from tests import factories
 from tests.dialogue.jobs.work import run, when
 from tests.llm_server import running
@@ -232,13 +233,17 @@ def test_stop_names_the_arm(server: str, tmp_path: Path) -> None:
     study(model_at(server, "status-404", "one"), seeker=model_at(server, "echo"))
     simulate("--profiles", profiles(tmp_path, "en01", "en02", "en03"), "--concurrency", "1")
     [job] = Job.objects.all()
-    assert (job.state, job.reason) == ("stopped", "arm one (status-404): client_error: Asked to answer 404.")
+    assert (job.state, describe_stop(job)) == (
+        "stopped",
+        "Stopped after failures in a row: arm one (status-404): request refused. Asked to answer 404. Check model and "
+        "base_url in the study file, and what stands under extra.",
+    )
 
 
 def test_stop_names_the_seeker(server: str, tmp_path: Path) -> None:
     study(model_at(server, "echo", "one"), seeker=model_at(server, "status-404"))
     simulate("--profiles", profiles(tmp_path, "en01", "en02", "en03"), "--concurrency", "1")
-    assert Job.objects.get().reason == "seeker (status-404): client_error: Asked to answer 404."
+    assert Job.objects.get().reason["values"]["model"] == "seeker (status-404)"
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, detail: str, *, turn: int, purposes: Sequence[str] = ("reply",)) -> None:

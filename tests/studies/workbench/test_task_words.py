@@ -6,8 +6,10 @@ import pytest
 from django.utils import timezone
 from django.utils.translation import override
 
+from dialogue.jobs.reasons import VALUES, Reason
 from dialogue.models import Call, Job, JobItem
 from studies.models import Study, Task
+from studies.workbench.job_words import describe_stop
 from studies.workbench.recent_tasks import task_row
 from tests import factories
 
@@ -24,14 +26,17 @@ def study() -> Study:
     return factories.study("demo")
 
 
-def ended(study: Study, *, job: str = "", reason: str = "", **outcome: object) -> Task:
+def ended(study: Study, *, job: str = "", reason: Reason | None = None, **outcome: object) -> Task:
     """A judge's task that has ended before its end, and its job."""
     task = Task.objects.create(
         study=study, command="judge", arguments=["demo", "standard"], state="failed", message="as printed",
         outcome={**OUTCOME, **outcome},
     )  # fmt: skip
     if job:
-        Job.objects.create(kind="judge", scope="demo", title="demo (standard)", plan={}, state=job, reason=reason)
+        Job.objects.create(
+            kind="judge", scope="demo", title="demo (standard)", plan={}, state=job,
+            reason=reason.as_json() if reason else {},
+        )  # fmt: skip
     Task.objects.filter(pk=task.pk).update(ended_at=timezone.now())
     task.refresh_from_db()
     return task
@@ -40,26 +45,43 @@ def ended(study: Study, *, job: str = "", reason: str = "", **outcome: object) -
 @pytest.mark.parametrize(
     ("state", "reason", "words"),
     [
-        ("budget", "Less is left of the job's budget than the next call may cost.", "The budget is spent."),
-        ("budget", "Less is left of the day's budget than the next call may cost.", "The budget of the day is spent."),
-        ("stopped", "Stopped by anna.", "Stopped by anna."),
+        ("budget", Reason.of("job_budget"), "Budget reached: less is left than the next call may cost."),
+        ("stopped", Reason.of("person", name="anna"), "Stopped by anna."),
         (
             "stopped",
-            "The last 20 answers were of no use at all: look at them.",
-            "The last 20 answers had no readable score. Read them before you go on.",
-        ),
-        (
-            "stopped",
-            "judge far (gpt): client_error: The server refused the key (401).",
+            Reason.of(
+                "failures", model="judge far (gpt)", status="client_error", detail="The server refused the key (401)."
+            ),
             "Stopped after failures in a row: judge far (gpt): request refused. Check the key in api_key_env: is it "
             "valid, and is it for this server?",
         ),
-        ("stopped", "some other reason", "some other reason"),
+        (
+            "stopped",
+            Reason.of("failures", model="", status="broken", detail="ValueError in a.py, line 3: see the log."),
+            "Stopped after failures in a row: an error in emostudy; see its log. ValueError in a.py, line 3: see the "
+            "log.",
+        ),
     ],
 )
-def test_why_work_ended_is_said(state: str, reason: str, words: str, study: Study) -> None:
+def test_why_work_ended_is_said(state: str, reason: Reason, words: str, study: Study) -> None:
     again = "Start it again for the rest. What is done is not asked or paid for again."
     assert task_row(ended(study, job=state, reason=reason))["message"] == f"{words}\n{again}"
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("code", VALUES)
+def test_every_reason_is_said_with_all_its_values(code: str, language: str) -> None:
+    known = {"status": "timeout"}
+    reason = Reason.of(code, **{name: known.get(name, f"the {name}.") for name in VALUES[code]})
+    with override(language):
+        said = describe_stop(Job(reason=reason.as_json()))
+    assert all(value in said for name, value in reason.values.items() if name != "status")
+    assert "%" not in said
+
+
+def test_reason_takes_its_own_values_alone() -> None:
+    with pytest.raises(TypeError, match=r"reason person takes \('name',\), not \(\)"):
+        Reason.of("person")
 
 
 def test_failure_is_said_with_advice_and_without_codes(study: Study) -> None:
@@ -71,7 +93,7 @@ def test_failure_is_said_with_advice_and_without_codes(study: Study) -> None:
 
 
 def test_chinese_page_has_nothing_of_what_the_command_printed(study: Study) -> None:
-    task = ended(study, job="stopped", reason="Stopped by anna.", failed=1, reasons={"timeout": 1})
+    task = ended(study, job="stopped", reason=Reason.of("person", name="anna"), failed=1, reasons={"timeout": 1})
     with override("zh-hans"):
         assert "as printed" not in task_row(task)["message"]
         assert "timeout:" not in task_row(task)["message"]

@@ -49,22 +49,21 @@ class Resource:
     text: Text
     channels: tuple[Channel, ...]
     about: tuple[str, ...] = ()  # categories of a page that a special line is for
-    partial: bool = False  # not in service everywhere
+    partial: bool = False  # not in service everywhere, or not at every hour
 
 
 def resources_for(country: str) -> list[Resource]:
-    """Return the lines of a country (two letters), of the EU for its members without their own, else the fallbacks.
+    """Return the lines of a country (two letters), or those of the entry of the list that stands for it.
 
-    In the file's order of kinds: emergency numbers come first.
+    In the file's order of kinds: emergency numbers come first. Where no crisis line is in service everywhere and at all
+    hours, the directories are the last.
     """
-    data = _data()
-    everyone = _resources()
-    resources = [one for one in everyone if one.country == country and country not in (EUROPE, ANYWHERE)]
-    if not resources and country in (EUROPE, *data["eu_members"]):
-        resources = [one for one in everyone if one.country == EUROPE or one.kind == "directory"]
-    if not resources:
-        resources = [one for one in everyone if one.id in data["choose"]["fallback"]]
-    return sorted(resources, key=lambda one: data["choose"]["order"].index(one.kind))
+    everyone, listed = _resources(), get_listed_country(country)
+    resources = [one for one in everyone if one.country == listed]
+    if not any(one.kind == "crisis_line" and not one.partial for one in resources):
+        resources += [one for one in everyone if one.kind == "directory" and one not in resources]
+    order = _data()["choose"]["order"]
+    return sorted(resources, key=lambda one: order.index(one.kind))
 
 
 def get_listed_country(country: str) -> str:
@@ -78,7 +77,7 @@ def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resou
     """Return the lines of a country, at the head the two to use first: its emergency number and the best other line.
 
     The emergency number comes first at level 4. The best other line is one for this category where the country has one,
-    else its crisis line. A line that is not in service everywhere is never it.
+    else its crisis line. A line that is not in service everywhere and at all hours is never it.
     """
     lines = [_with_channels_for(one, category) for one in resources_for(country)]
     emergency = [one for one in lines if one.kind == "emergency"]

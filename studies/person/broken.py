@@ -20,7 +20,7 @@ from studies.participation.language import CODES, LANGUAGE_COOKIE, instrument_la
 HELP, HEALTH = "/help/", "/healthz"
 API = "/api/"  # where programs ask, which read JSON
 AWAY = (OperationalError, InterfaceError)
-CHINESE = ("CN", "TW", "HK")  # where pages in Chinese are read, the likeliest first
+CHINESE = ("CN", "TW", "HK", "MO")  # where pages in Chinese are read, the likeliest first
 REGION = re.compile(r"\b[a-z]{2,3}-(?:[a-z]{4}-)?([a-z]{2})\b", re.IGNORECASE)  # of "zh-CN" or "zh-Hant-TW"
 NOT_AGAIN = ("password",)  # fields that must not be shown in a page again
 
@@ -89,13 +89,11 @@ def page_without_database(request: HttpRequest) -> HttpResponse:
             likely = guess_country(request)
             context = help_lines(request.GET.get("country") or likely, first=likely)
             return HttpResponse(render_to_string("studies/help.html", context))
-        lines = [
-            {"names": names, "resources": resources_for(code)}
-            for code, names in sorted(countries(), key=lambda country: country[0] == "ZZ")
-        ]
         context = {
-            "languages": sorted(CODES.values(), key=lambda code: code != language),
-            "lines": lines,
+            "sections": [
+                (language_code, [(one.text, resources_for(str(one.value))) for one in list_countries(code)])
+                for code, language_code in sorted(CODES.items(), key=lambda codes: codes[1] != language)
+            ],
             "header": header(),
             **form_of(request),
         }
@@ -128,10 +126,14 @@ def help_lines(country: str, *, first: str = "") -> dict[str, Any]:
     """Return the contents of the help page. `first`: the country that stands before the others, such as the study's
     own."""
     language = instrument_language()
-    options = in_order([Option(code, names) for code, names in countries()], language, first=first)
     return {
         "resources": resources_for(country),
         "country": get_listed_country(country),
-        "countries": [(one.value, one.text[language]) for one in options],
+        "countries": [(one.value, one.text[language]) for one in list_countries(language, first=first)],
         "header": header()[language],
     }
+
+
+def list_countries(language: str, *, first: str = "") -> list[Option]:
+    """Return the entries of the list of lines in the order of a language."""
+    return in_order([Option(code, names) for code, names in countries()], language, first=first)

@@ -66,5 +66,5 @@ def test_first_key_skips_to_the_content(browser: Browser, server: Server) -> Non
     expect(page.locator(".skip-link")).to_be_in_viewport()
     typist.press("Enter")
     typist.tab()
-    assert typist.is_at("#content .country-choice button")
+    assert typist.is_at("#content .country-choice select")
     page.context.close()

@@ -16,7 +16,10 @@ from dialogue.safety.resources import (
 )
 from dialogue.safety.screening import screen_reply
 
-FALLBACK = ["int_112", "int_findahelpline", "int_iasp"]  # 116 123 is a number of the EU
+FILE = json.loads(RESOURCES.read_text(encoding="utf-8"))
+DIRECTORIES = ["int_findahelpline", "int_iasp"]
+EUROPE = ["eu_112", "eu_116123", *DIRECTORIES]
+FALLBACK = ["int_112", *DIRECTORIES]  # 116 123 is a number of the EU
 
 
 @pytest.mark.parametrize(
@@ -29,9 +32,13 @@ FALLBACK = ["int_112", "int_findahelpline", "int_iasp"]  # 116 123 is a number o
         ("AU", ["au_000", "au_lifeline", "au_1800respect", "au_kids_helpline"]),
         ("CA", ["ca_911", "ca_988", "ca_kids_help_phone"]),
         ("HK", ["hk_999", "hk_18111", "hk_sbhk", "hk_samaritans"]),
-        ("FR", ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]),
-        ("EU", ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]),
-        ("BR", FALLBACK),
+        ("FR", ["fr_15", "fr_3114", "fr_3919", "fr_119"]),
+        ("IT", ["it_112", "it_telefono_amico", "it_1522", "it_114", *DIRECTORIES]),
+        ("TR", ["tr_112", "tr_183", *DIRECTORIES]),
+        ("MO", ["mo_999", "mo_caritas", *DIRECTORIES]),
+        ("BG", EUROPE),
+        ("EU", EUROPE),
+        ("AR", FALLBACK),
         ("ZZ", FALLBACK),
         ("", FALLBACK),
     ],
@@ -54,12 +61,19 @@ def test_country_has_its_lines_emergency_first(country: str, ids: list[str]) -> 
         ("CA", 3, "from_others", ["ca_988", "ca_911"]),
         ("CN", 3, "from_others", ["cn_12356", "cn_120_110", "cn_12338"]),
         ("TW", 3, "child", ["tw_113", "tw_119", "tw_1925", "tw_1995"]),
-        ("FR", 3, "self", ["eu_112", "eu_116123"]),
-        ("BR", 3, "self", ["int_112", "int_findahelpline"]),
+        ("FR", 3, "self", ["fr_3114", "fr_15"]),
+        ("FR", 4, "self", ["fr_15", "fr_3114"]),
+        ("IT", 3, "self", ["it_112", "it_telefono_amico"]),
+        ("IT", 3, "from_others", ["it_1522", "it_112"]),
+        ("JP", 3, "self", ["jp_yorisoi", "jp_119", "jp_inochisos"]),
+        ("TR", 3, "self", ["tr_112", "tr_183"]),
+        ("BG", 3, "self", ["eu_112", "eu_116123"]),
+        ("AR", 3, "self", ["int_112", "int_findahelpline"]),
     ],
 )
 def test_the_line_to_use_first_follows_level_and_category(country, level, category, first):
-    """116 123 does not run in every country of the EU, nor 12338 at every hour, so they never stand first."""
+    """116 123 does not run in every country of the EU, nor 12338 or Telefono Amico at every hour, so they never stand
+    first."""
     assert [one.id for one in lines_for(country, level=level, category=category)][: len(first)] == first
 
 
@@ -69,6 +83,47 @@ def test_the_line_to_use_first_follows_level_and_category(country, level, catego
 def test_police_come_before_the_ambulance_where_somebody_is_violent(category, numbers):
     emergency = lines_for("CN", level=4, category=category)[0]
     assert [channel.value for channel in emergency.channels] == numbers
+
+
+def test_directories_are_those_that_the_file_names_for_any_other_country():
+    assert FILE["choose"]["fallback"] == FALLBACK
+
+
+@pytest.mark.parametrize("country", [code for code, _ in countries()])
+def test_whoever_thinks_of_suicide_first_sees_a_line_to_talk_that_is_always_open(country):
+    """Where the country has one (China's is open for 18 hours); elsewhere its emergency number, and a directory
+    further down."""
+    first, second = lines_for(country, level=3, category="self")[:2]
+    kinds = {one.kind for one in resources_for(country)}
+    if first.kind == "crisis_line":
+        assert (first.partial, second.kind) == (False, "emergency")
+        assert all(channel.hours for channel in first.channels if channel.type == "call")
+    else:
+        assert first.kind == "emergency"
+        assert "directory" in kinds
+
+
+@pytest.mark.parametrize("country", sorted({code for code, _ in countries()} - {"EU", "ZZ"}))
+def test_every_country_has_an_emergency_number_at_all_hours(country):
+    emergency, *others = [one for one in resources_for(country) if one.kind == "emergency"]
+    assert others == []
+    assert {(channel.type, channel.hours) for channel in emergency.channels} == {("call", "24/7")}
+
+
+@pytest.mark.parametrize("raw", FILE["resources"], ids=lambda raw: raw["id"])
+def test_line_says_who_saw_it_where(raw):
+    """High confidence of a new line: two sources agree, or the operator's own page was seen."""
+    assert raw["id"].partition("_")[0] in (raw["country_code"].lower(), "int")
+    assert set(raw["name"]) == set(raw["text"]) == set(raw["region"]) == {"en", "zh"}
+    assert {source["seen"] for source in raw["sources"]} <= {True, False}
+    if raw["checked"]["date"] >= "2026-12-01" and raw["country_code"] != "ZZ":
+        assert all(source["seen"] and source["url"] and source["supports"] for source in raw["sources"])
+        assert len(raw["sources"]) >= 2 or raw["checked"]["confidence"] != "high"
+
+
+def test_no_two_lines_of_the_file_have_one_id():
+    ids = [raw["id"] for raw in FILE["resources"]]
+    assert len(ids) == len(set(ids))
 
 
 def test_no_line_is_lost_by_another_order():
@@ -122,13 +177,16 @@ def test_every_channel_of_the_file_can_be_followed() -> None:
 
 def test_countries_are_those_of_the_file_once() -> None:
     chosen = countries()
-    assert [code for code, _ in chosen] == ["US", "GB", "IE", "CN", "HK", "TW", "EU", "AU", "CA", "ZZ"]
+    codes = (
+        "US GB IE CN HK TW EU AU CA AT BE BR CZ DK FI FR DE GR IN IL IT JP MO MY MX NL NZ NO PL PT SG ZA KR ES SE CH TR"
+    )
+    assert [code for code, _ in chosen] == [*codes.split(), "ZZ"]
     assert chosen[0] == ("US", {"en": "United States", "zh": "美国"})
     assert chosen[-1][1]["en"] == "Any other country"
 
 
 def test_header_is_the_files() -> None:
-    assert header() == json.loads(RESOURCES.read_text(encoding="utf-8"))["header"]
+    assert header() == FILE["header"]
 
 
 @pytest.mark.parametrize(

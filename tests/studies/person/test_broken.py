@@ -1,7 +1,12 @@
-"""A form whose token no longer holds."""
+"""A form whose token no longer holds, and the page that stands where the database is away."""
+
+import re
 
 import pytest
 from django.test import Client
+
+from dialogue.safety.resources import countries
+from studies.person.broken import page_without_database
 
 pytestmark = pytest.mark.django_db
 
@@ -48,3 +53,11 @@ def test_cry_for_help_from_a_page_that_was_open_for_too_long_leads_to_help(caref
     assert "The team was not told" in text
     assert 'class="button button--main" href="/help/"' in text
     assert "The team was not told" not in other
+
+
+def test_page_without_database_has_every_country_in_the_order_of_each_language(rf):
+    page = page_without_database(rf.get("/study/", headers={"accept-language": "en"})).content.decode()
+    named = [name.strip() for name in re.findall(r"<summary>(.*?)</summary>", page, re.S)]
+    english, chinese = named[: len(countries())], named[len(countries()) :]
+    assert (english[:3], english[-2:]) == (["Australia", "Austria", "Belgium"], ["United States", "Any other country"])
+    assert (chinese[:3], chinese[-2:]) == (["爱尔兰", "澳大利亚", "奥地利"], ["中国香港", "其他国家和地区"])

@@ -141,15 +141,26 @@ def remark_on_empty_rows(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -
     lacking = rows[rows[list(values)].isna().all(axis=1)]
     if lacking.empty:
         return ""
-    why = Counter(reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, values)))
     return ngettext(
         "{count} row has no value and is left out: {reasons}.",
         "{count} rows have no value and are left out: {reasons}.",
         len(lacking),
     ).format(
         count=count(len(lacking)),
-        reasons=_with_counts({note.text(): number for note, number in why.items()}) or _("the table does not say why"),
+        reasons=reasons_in_words(lacking, values) or _("the table does not say why"),
     )
+
+
+def remark_on_intervals(rows: pd.DataFrame) -> str:
+    """Say how many of these rows have no interval, and why; empty where no note gives a reason."""
+    why = reasons_in_words(rows[rows["low"].isna()], ["low"])
+    return _("Without an interval: {reasons}.").format(reasons=why) if why else ""
+
+
+def reasons_in_words(rows: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return why these rows have no value in these columns."""
+    why = Counter(reason for notes in notes_of(rows) for reason in dict.fromkeys(reasons(notes, columns)))
+    return _with_counts({note.text(): number for note, number in why.items()})
 
 
 def remark_on_gaps(rows: pd.DataFrame, columns: Sequence[str]) -> str:

@@ -219,8 +219,10 @@ def test_tables_show_the_intervals_of_their_estimates(folder: Path) -> None:
     tables = small(reliability(results))
     assert tables["reliability"].frame["icc_1_1"].tolist() == ["0.40 [0.10, 0.60]"]
     variances = tables[f"variances-{rater_effects.OWN}"]
-    assert variances.frame["counsellor"].tolist() == ["0.50 [0.25, 0.75]"]
-    assert variances.caption == "Variances of ratings by counsellors, own conversations, with 95\u00a0% intervals"
+    assert variances.frame["between counsellors"].tolist() == ["0.50 [0.25, 0.75]"]
+    assert variances.caption == (
+        "Variances of scores by counsellors, own conversations (n scores), with 95\u00a0% intervals"
+    )
     assert tables["decision_study"].frame["5"].tolist() == ["0.50 [0.25, 0.75]"]
 
 

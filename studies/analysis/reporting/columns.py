@@ -19,6 +19,7 @@ COLUMNS = {head.lower().replace(" ", "_"): head for head in HEADS} | {  # and th
     "alpha_ordinal": _("α (ordinal)"),
     "average": _("Average case"),
     "ccc": _("Lin's CCC"),
+    "disattenuated": _("r corrected for unreliability"),
     "contestant_a": _("One side"),
     "contestant_b": _("Other side"),
     "f_eq13": _("F (equation 13)"),

@@ -19,7 +19,7 @@ from studies.analysis.reporting.excerpts import (
     with_intervals,
     with_names,
 )
-from studies.analysis.reporting.exhibits.rater_reliability import NAMED
+from studies.analysis.reporting.exhibits.rater_reliability import NAMED, SHOWN
 from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, amount, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
@@ -29,7 +29,6 @@ from studies.analysis.tables.rater_effects import of_decisions, of_strictness
 
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
-SHOWN = ("icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal")  # in the table
 AGREED = "percent_agreement"
 UNITS = {"conversation": gettext_noop("conversation"), "arm": gettext_noop("arm")}
 CURVES = {"erho2": "E ρ²", "phi": "Φ"}  # of rater_effects.csv

@@ -7,10 +7,12 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
-from studies.analysis import notes
+from studies.analysis import load, notes, run
+from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
 from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.pooling import PARTS
+from studies.analysis.reporting.drawing import style
 from studies.analysis.reporting.excerpts import (
     columns_that_differ,
     excerpt,
@@ -25,6 +27,7 @@ from studies.analysis.reporting.numbers import decimal, p_alone, span
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section
 from studies.analysis.reporting.sections import sections_of
+from studies.analysis.reporting.sections.agreement import agreement
 from studies.analysis.reporting.sections.arms import arms, few_users
 from studies.analysis.reporting.sections.costs import costs
 from studies.analysis.reporting.sections.coverage import coverage
@@ -224,6 +227,16 @@ def test_tables_show_the_intervals_of_their_estimates(folder: Path) -> None:
         "Variances of scores by counsellors, own conversations (n scores), with 95\u00a0% intervals"
     )
     assert tables["decision_study"].frame["5"].tolist() == ["0.50 [0.25, 0.75]"]
+
+
+def test_a_corrected_r_is_explained_below_its_table(folder: Path) -> None:
+    for ratings, is_said in ((six_people(), False), ([row for row in six_people() if "rater_kind" in row], True)):
+        export = load(write_export(folder, ratings))
+        results = run.compute(export, Bootstrap(20, 1), lambda *_: None, ["agreement"])
+        with style():
+            table = small(agreement(results))[f"r-{'reviewer' if is_said else 'seeker'}-J-standard-ten-final"]
+        assert ("disattenuated" in table.frame) == is_said
+        assert table.remark.startswith("r corrected for unreliability is r divided by") == is_said
 
 
 def test_an_estimate_that_is_not_there_has_no_text() -> None:

@@ -70,7 +70,15 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
             yield figure(
                 f"arms-{raters}-{instrument}-{moment}",
                 _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **names),
-                join_sentences([lead, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
+                join_sentences(
+                    [
+                        lead,
+                        _(
+                            "Next to each line: the mean and, in brackets, the number of conversations, each counted "
+                            "once for every moment at which it was rated."
+                        ),
+                    ]
+                ),
                 dot_panels(panels_of(rows, instrument, "arm", MEAN), _("mean score")),
             )
         descriptions = describe_arms(results.export)

@@ -240,7 +240,9 @@ def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tm
     with style():
         section = arms(results)
     tables = {part.name: part for folded in parts_of(section, Folded) for part in folded.parts}
-    board = board_in_main_part(results).frame.set_index("arm")
+    main = board_in_main_part(results)
+    board = main.frame.set_index("arm")
+    assert "n: the conversations behind a mean, each counted once for every moment" in main.remark
     assert [*board] == ["All items", "care", "clear", "n"]
     assert boards_in_supplement(results) == []
     assert board.loc["a", "care"] == "<strong>4.50</strong>"

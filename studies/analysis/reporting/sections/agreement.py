@@ -27,6 +27,7 @@ from studies.analysis.reporting.excerpts import (
     remark_on_empty_rows,
     with_intervals,
     with_names,
+    without_table,
 )
 from studies.analysis.reporting.exhibits.agreement_forest import R, correlations
 from studies.analysis.reporting.main_rows import by_strategy
@@ -302,7 +303,7 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
         caption = _("Winning rate of each judge against {human}").format(human=raters_name(humans))
         with_rate = rows[rows["estimate"].notna()]
         if with_rate.empty:
-            yield prose(f"{caption}:", remark_on_empty_rows(rows))
+            yield without_table(caption, rows)
         else:
             yield Excerpt(f"alt-test-{humans}", caption, _winning(with_rate), remark_on_empty_rows(rows))
 

@@ -18,6 +18,7 @@ from studies.analysis.reporting.excerpts import (
     with_interval,
     with_intervals,
     with_names,
+    without_table,
 )
 from studies.analysis.reporting.exhibits.rater_reliability import NAMED, SHOWN
 from studies.analysis.reporting.naming import raters_name, scale_name
@@ -245,7 +246,7 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
         )
         estimated = rows[rows["estimate"].notna()]
         if estimated.empty:
-            yield prose(f"{caption}:", remark_on_empty_rows(rows))
+            yield without_table(caption, rows)
         else:
             remark = join_sentences([remark_on_empty_rows(rows), remark_on_intervals(estimated)])
             yield Excerpt(f"variances-{raters}", caption, _by_level(estimated), remark)

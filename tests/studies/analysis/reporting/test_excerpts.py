@@ -81,6 +81,8 @@ def test_rows_without_an_estimate_are_counted_below_with_their_reasons() -> None
 def test_a_table_of_which_no_row_has_an_estimate_is_a_sentence() -> None:
     said = excerpt("x", "Slopes", pd.DataFrame([SEEN | NOTHING]), ["item", "estimate"])
     assert said == "<p>Slopes: 1 row has no value and is left out: fewer than two positions (1).</p>"
+    with speaking(CHINESE):
+        assert str(excerpt("x", "斜率", pd.DataFrame([SEEN | NOTHING]), ["item", "estimate"])).startswith("<p>斜率：1")
 
 
 def test_a_row_without_a_reason_says_so_and_full_rows_say_nothing() -> None:

@@ -62,7 +62,12 @@ def _mark_best(means: "pd.Series[float]") -> "pd.Series[str]":
 
 
 def explain_marks(board: pd.DataFrame) -> str:
-    sentences = [_("Bold: the highest mean; underlined: the second.")]
+    sentences = [
+        _(
+            "Bold: the highest mean; underlined: the second. n: the conversations behind a mean, each counted once for "
+            "every moment at which it was rated."
+        )
+    ]
     if "model" in board and board["model"].astype(str).str.endswith(REASONS).any():
         sentences.append(_("{mark}: a model that reasons before it answers.").format(mark=REASONS))
     return join_sentences(sentences)

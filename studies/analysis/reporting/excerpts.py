@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.language import join_with_semicolons, ngettext
+from studies.analysis.language import join_with_semicolons, ngettext, spoken_language
 from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.estimates import BOUNDED
 from studies.analysis.reporting.naming import (
@@ -81,12 +81,17 @@ def excerpt(
     """
     with_value = rows[rows[list(values)].notna().any(axis=1)]
     if with_value.empty:
-        return prose(f"{caption}:", remark_on_empty_rows(rows, values))
+        return without_table(caption, rows, values)
     heads = columns_that_differ(columns, with_value)
     frame = with_names(with_value)[heads].dropna(axis=1, how="all")
     return Excerpt(
         name, caption, frame, join_sentences([remark_on_empty_rows(rows, values), remark_on_gaps(with_value, columns)])
     )
+
+
+def without_table(caption: str, rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> Part:
+    """Return, in place of a table of rows none of which has these values, why there is none."""
+    return prose(caption + spoken_language().colon + remark_on_empty_rows(rows, values))
 
 
 def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
@@ -141,15 +146,26 @@ def remark_on_empty_rows(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -
     lacking = rows[rows[list(values)].isna().all(axis=1)]
     if lacking.empty:
         return ""
-    why = Counter(reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, values)))
     return ngettext(
         "{count} row has no value and is left out: {reasons}.",
         "{count} rows have no value and are left out: {reasons}.",
         len(lacking),
     ).format(
         count=count(len(lacking)),
-        reasons=_with_counts({note.text(): number for note, number in why.items()}) or _("the table does not say why"),
+        reasons=reasons_in_words(lacking, values) or _("the table does not say why"),
     )
+
+
+def remark_on_intervals(rows: pd.DataFrame) -> str:
+    """Say how many of these rows have no interval, and why; empty where no note gives a reason."""
+    why = reasons_in_words(rows[rows["low"].isna()], ["low"])
+    return _("Without an interval: {reasons}.").format(reasons=why) if why else ""
+
+
+def reasons_in_words(rows: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return why these rows have no value in these columns."""
+    why = Counter(reason for notes in notes_of(rows) for reason in dict.fromkeys(reasons(notes, columns)))
+    return _with_counts({note.text(): number for note, number in why.items()})
 
 
 def remark_on_gaps(rows: pd.DataFrame, columns: Sequence[str]) -> str:

@@ -39,30 +39,39 @@ from studies.analysis.tables.table import Parts
 
 METHODS = {
     "variance": _(
-        "components of crossed random facets: expected mean squares where no score is missing, else REML, or for all "
-        "items together, for arms × users × raters and for very many conversations Henderson's method 1 (no "
-        "intervals); below 0 as it comes out, without interval; chi-square interval (95 %) with Satterthwaite's "
-        "degrees of freedom"
+        "how much of the scores' variance, in squared points, comes from each source (conversations, raters, items, "
+        "arms, users), from each combination of them and from what is left (residual). A high value means that scores "
+        "differ much between these. Components of crossed random effects: from the mean squares of an analysis of "
+        "variance where no score is missing, else by REML, and for all items together, for arms × users × raters and "
+        "for very many conversations by Henderson's method 1, without intervals. What comes out below 0 is shown as it "
+        "is, without interval; chi-square interval (95 %) with Satterthwaite's degrees of freedom"
     ),
     "erho2": _(
-        "E rho² of a mean over k raters: the share of the conversations' variance where raters who are strict towards "
-        "all do no harm, as in a comparison; what came out below 0 counts as 0. Of one item ICC(C,k) with its F "
-        "interval, else delta-method interval on the logit"
+        "E rho²: how reliable the mean over k raters is if the same raters score all conversations, from 0 (not at "
+        "all) to 1 (perfectly). Raters who are strict towards all conversations do no harm. It is the conversations' "
+        "share in the variance of such means; a variance below 0 counts as 0. Of one item it is ICC(C,k) with its F "
+        "interval, else it has a delta-method interval on the logit"
     ),
-    "phi": _("Phi of a mean over k raters: the same where a rater's strictness is an error; of one item ICC(A,k)"),
-    "erho2_items": _("E rho² of a mean over k such items by one rater; items are taken as drawn from others like them"),
-    "phi_items": _("Phi of a mean over k such items by one rater"),
+    "phi": _(
+        "Phi: the same if conversations have different raters, so that a rater's strictness is an error; of one item "
+        "ICC(A,k)"
+    ),
+    "erho2_items": _(
+        "E rho² of the mean over k items that one rater scored: how reliable a questionnaire of k such items would be, "
+        "if all conversations have the same items; items are taken as drawn from others like them"
+    ),
+    "phi_items": _("the same where a strict rater and an item with low scores are errors too"),
     "erho2_users": _(
-        "of arms: how dependably the means over k users (people or profiles, one conversation with each arm) tell "
-        "arms apart that the same users met; from the users that met every arm, as ICC(C,1) of arms × users with its "
-        "F interval; arms are taken as drawn from others like them"
+        "how reliably the means over k users (people or profiles, one conversation with each arm) tell arms apart that "
+        "the same users met, from 0 (not at all) to 1 (perfectly). It is ICC(C,k) of arms × users with its F interval, "
+        "from the users that met every arm; arms are taken as drawn from others like them"
     ),
-    "phi_users": _("the same where each arm has users of its own, so that a user's strictness is an error; ICC(A,1)"),
+    "phi_users": _("the same where each arm has users of its own, so that a user's strictness is an error; ICC(A,k)"),
     "erho2_users_raters": _(
-        "of arms: how dependably the means over k users, all of whose conversations the same k_raters raters or "
-        "judges scored, tell arms apart; from arms × users × raters, item * also × items; of the users or raters "
-        "without gaps where they have half of the scores or more; arms, users, raters and items are taken as drawn "
-        "from others like them; delta-method interval on the logit"
+        "how reliably the means over k users tell arms apart if the same k_raters raters or judges score all their "
+        "conversations, from 0 (not at all) to 1 (perfectly). From the variances of arms × users × raters, item * "
+        "also × items, of the users or raters without gaps where they have half of the scores or more; arms, users, "
+        "raters and items are taken as drawn from others like them; delta-method interval on the logit"
     ),
     "phi_users_raters": _(
         "the same where each arm has users and raters of its own, so that their strictness is an error"

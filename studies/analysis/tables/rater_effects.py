@@ -38,9 +38,12 @@ COLUMNS = [
 ASIDE = ["unit", "k"]  # the first facet; the level
 METHODS = {
     "estimate": _(
-        "of rows without facets: mixed models with crossed random intercepts, REML; arms' means with Student's t and "
-        "Satterthwaite's degrees of freedom, variances with chi-square intervals, raters' effects as best linear "
-        "unbiased predictions with normal intervals that take the variances as known"
+        "rows without facets are of a mixed model of an item's scores (REML): arms as fixed effects, raters and "
+        "conversations (or role cards) as crossed random intercepts. Term arm: the arm's mean, with Student's t and "
+        "Satterthwaite's degrees of freedom. Term counsellor or reviewer: how many points a rater scores above "
+        "(lenient) or below (strict) the others, a best linear unbiased prediction with a normal interval that takes "
+        "the variances as known. Term variance: how much of the scores' variance, in squared points, lies between "
+        "raters, conversations or cards, and how much is left (residual); chi-square intervals"
     ),
 } | decision_study.METHODS
 NUMBERS = ("k", "k_raters")

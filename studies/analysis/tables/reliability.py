@@ -66,38 +66,48 @@ FURTHER = [
 ]
 METHODS = {
     "icc": _(
-        "six forms (Shrout & Fleiss; McGraw & Wong) with F intervals (95 %), Satterthwaite degrees of freedom for "
-        "(A,·); where not every rater rated every conversation, (A,·) and (C,·) from the variance components of a "
-        "crossed mixed model (REML) with delta-method intervals on the logit, and (1,·) from a one-way analysis of "
-        "variance. Where several conversations are of one cluster, intervals by a jackknife of clusters on the "
-        "logarithms of mean squares or of relative variances, Student's t; of (A,·), joined to a chi-square of the "
-        "raters' mean square. Unit arm: one-way forms alone, as rater, card and conversation cannot be told apart"
+        "how far raters agree on a conversation: 1 is perfect agreement; at 0 or below, scores of one conversation "
+        "differ as much as scores of different ones. icc_1_… take it that each conversation has raters of its own; in "
+        "icc_a_… the same raters score all, and a rater's strictness is an error; in icc_c_… it is none. …_1 is one "
+        "rater's score, …_k the mean of k raters. Shrout & Fleiss, McGraw & Wong; F intervals (95 %), with "
+        "Satterthwaite's degrees of freedom for (A,·). Where not every rater rated every conversation, (A,·) and (C,·) "
+        "come from the variances of a crossed mixed model (REML) with delta-method intervals on the logit, and (1,·) "
+        "from a one-way analysis of variance. Where several conversations are of one cluster, intervals are by a "
+        "jackknife of clusters on the logarithms of mean squares or of relative variances, Student's t; of (A,·), "
+        "joined to a chi-square of the raters' mean square. Unit arm: one-way forms alone, as rater, card and "
+        "conversation cannot be told apart"
     ),
     "alpha": _(
-        "Krippendorff's alpha over all pairs of ratings, by level of measurement; BCa interval (95 %), participants "
-        "(else conversations) resampled"
+        "Krippendorff's alpha: 1 less the disagreement found over the disagreement by chance, so 1 is perfect "
+        "agreement and 0 is chance; over all pairs of ratings, by level of measurement; BCa interval (95 %), "
+        "participants (else conversations) resampled"
     ),
     "gwet_ac2": _(
-        "Gwet's AC2 with quadratic weights on all levels of the item's scale, used or not; over conversations with "
-        "several ratings; BCa interval (95 %), participants (else conversations) resampled"
+        "Gwet's AC2: agreement beyond chance, 1 is perfect; unlike kappa it stays high if raters agree that nearly all "
+        "scores are at one end of the scale. Quadratic weights on all levels of the scale, used or not; conversations "
+        "with one rating count for chance alone; BCa interval (95 %), participants (else conversations) resampled"
     ),
-    "kappa_fleiss": _("nominal (Fleiss 1971), where all conversations have as many ratings"),
-    "kappa_cohen": _("of two raters, nominal (Cohen 1960)"),
-    "kappa_linear": _("of two raters, distances of the scores as weights (Cicchetti & Allison 1971)"),
-    "kappa_weighted": _("of two raters, squared distances of the scores as weights (Cohen 1968)"),
+    "kappa_fleiss": _(
+        "agreement on identical scores beyond chance, 1 is perfect and 0 is chance (Fleiss 1971), where all "
+        "conversations have as many ratings"
+    ),
+    "kappa_cohen": _("the same of two raters (Cohen 1960)"),
+    "kappa_linear": _("of two raters, where a difference counts by its size (Cicchetti & Allison 1971)"),
+    "kappa_weighted": _("of two raters, where a difference counts by its square (Cohen 1968)"),
     "…_se": _(
         "standard errors of the kappas by the delta method, of independent conversations those of Fleiss, Cohen and "
         "Everitt (1969) and of Schouten (1982); where a participant has several, of the participants' sums"
     ),
-    "percent_agreement": _("share of agreeing pairs of ratings, 0 to 1"),
+    "percent_agreement": _("share of pairs of ratings of a conversation that are identical, 0 to 1, chance included"),
     "cronbach": _(
-        "Cronbach's alpha of an instrument's items, complete ratings; interval (95 %) by F (Feldt 1965), or by a "
-        "jackknife of clusters where several ratings are of one cluster"
+        "Cronbach's alpha: how reliable the mean over an instrument's items is, 1 is perfectly; below 0 items oppose "
+        "each other. Complete ratings; interval (95 %) by F (Feldt 1965), or by a jackknife of clusters where several "
+        "ratings are of one cluster"
     ),
     "omega": _(
-        "McDonald's omega of an instrument's items, complete ratings: one factor by maximum likelihood on their "
-        "correlations, loadings brought back to points; no interval, as in each resample a factor would have to be "
-        "fitted anew"
+        "McDonald's omega: how reliable the sum over an instrument's items is if one factor stands behind them, 1 is "
+        "perfectly. Complete ratings: the factor by maximum likelihood on the items' correlations, loadings brought "
+        "back to points; no interval, as in each resample a factor would have to be fitted anew"
     ),
     "omega_polychoric": _(
         "the same factor on the items' polychoric correlations (maximum likelihood in two steps, Olsson 1979): of the "
@@ -404,7 +414,7 @@ def _of_items(
     row.compute("omega", lambda: omega_total(complete))
     row.compute("omega_polychoric", lambda: omega_polychoric(complete))
     if len(set(clusters)) < len(complete):
-        row.add_notes(Note("one_sample_in_omega", count=len(complete), clusters=len(set(clusters))))
+        row.add_notes(Note("one_sample_in_omega", count=len(complete), clusters=len(set(clusters))).on("omega"))
     yield row.cells()
 
 

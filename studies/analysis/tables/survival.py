@@ -41,29 +41,31 @@ COLUMNS = [
 FURTHER = ["p"]
 METHODS = {
     "open": _(
-        "Kaplan–Meier: share of conversations still open after each turn if only walked_out, early, satisfied and "
-        "safety ended them; all others are censored (the cap and a regular end, technical failures, what is open); "
-        "Wilson's interval, n = as many independent conversations as would leave the share as uncertain as the "
-        "jackknife of clusters does, and where it is 0 or 1 the clusters that are known at that turn"
+        "Kaplan–Meier: share of conversations still open after each turn; a high share means that seekers stay. Only "
+        "walked_out, early, satisfied and safety count as ends. Others are censored, which means that they count as "
+        "open for as long as they are known: those that the cap, a regular end or a technical failure ended, and those "
+        "still open. Wilson's interval, n = as many independent conversations as would leave the share as uncertain as "
+        "the jackknife of clusters does, and where it is 0 or 1 the clusters that are known at that turn"
     ),
     "ongoing": _("share of conversations that nothing has ended after each turn"),
     "incidence": _(
-        "Aalen–Johansen: share that has ended in this way, against all other ends, the cap, a regular end and "
-        "technical failures among them; with the ongoing share they add up to 1"
+        "Aalen–Johansen: share of conversations that has ended in this way after each turn, against all other ends, "
+        "the cap, a regular end and technical failures among them; with the ongoing share they add up to 1"
     ),
-    "median_turns": _("first turn after which at most half are open; percentile interval"),
+    "median_turns": _("first turn after which at most half of the conversations are open; percentile interval"),
     "restricted_mean_turns": _(
-        "area under the open share, up to the turn shown, the last one known for all arms; none if no conversation "
-        "of any arm ended in a way that counts"
+        "mean turns until a conversation ends in a way that counts for the open share, up to the turn shown, the last "
+        "one known for all arms: the area under the open share; none if no conversation of any arm ended so"
     ),
     "mean_turns": _("mean turns of the conversations as they were, whatever ended them"),
     "log_rank": _(
         "chi-square of the log-rank test that the open share is the same for all arms, with one degree of freedom less "
-        "than arms. Where clusters have several conversations their variance (Jung & Jeong 2003), else the "
-        "hypergeometric one (Mantel 1966)"
+        "than arms; high, with a low p, if conversations with some arms stay open longer. Where clusters have several "
+        "conversations their variance (Jung & Jeong 2003), else the hypergeometric one (Mantel 1966)"
     ),
     "log_rank_stratified": _(
-        "the same within profiles, else people, that met several arms, each a stratum; hypergeometric variance"
+        "the same, each profile or else person compared with themselves: they are strata, where they met several arms; "
+        "hypergeometric variance"
     ),
 }
 OF = ["arm", "condition", "seekers"]

@@ -170,7 +170,9 @@ def score_of(row: Row) -> float | None:
         return None
     value = finite(text)
     if value is None:
-        row.fault("score", f"{text!r} is not a finite number")
+        with_point = text.replace(",", ".")
+        advice = f"; write {with_point}" if finite(with_point) is not None else ""
+        row.fault("score", f"{text!r} is not a finite number{advice}")
     return value
 
 

@@ -13,6 +13,7 @@ from studies.workbench.csv_cells import remove_guard
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LARGEST = 2**31 - 1  # of the database's whole numbers
+SEPARATORS = {";": "semicolons, as Excel saves it in some countries", "\t": "tabs"}
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class Header:
     ignored: Sequence[str]
 
     def is_right(self, header: Sequence[str], faults: Faults) -> bool:
+        for separator, name in SEPARATORS.items():
+            if len(header) == 1 and separator in header[0]:
+                faults.add(1, f"is separated by {name}; it must be by commas")
+                return False
         columns = (*self.needed, *self.optional, *self.ignored)
         wrong = [f"{name}: the column is missing" for name in self.needed if name not in header]
         wrong += [f"{name}: unknown column; known are {', '.join(columns)}" for name in header if name not in columns]
@@ -101,10 +106,19 @@ def read_rows(path: Path, expected: Header, limits: Mapping[str, int | None], fa
                 if fields and (row := Row(fields, header, begins, faults, limits)).sound:
                     yield row
                 begins = reader.line_num + 1
-    except UnicodeDecodeError as error:
-        faults.add(1, f"the file is not UTF-8 ({error.reason} at byte {error.start})")
+    except UnicodeDecodeError:
+        add_fault_of_encoding(path, faults)
     except csv.Error as error:
         faults.add(reader.line_num, f"is not CSV: {error}")
+
+
+def add_fault_of_encoding(path: Path, faults: Faults) -> None:
+    """Add where a file is not UTF-8; it is read as a whole, so that the byte is counted from its beginning."""
+    try:
+        path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        faults.add(line, f"is not UTF-8 ({error.reason} at byte {error.start}); save it as CSV UTF-8")
 
 
 def finite(text: str) -> float | None:

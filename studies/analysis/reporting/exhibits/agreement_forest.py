@@ -166,7 +166,7 @@ def _describe(whole: pd.DataFrame) -> Iterator[str]:
 
 
 def _describe_rows(rows: pd.DataFrame) -> str:
-    return _("Conversations: {n}; clusters (people or profiles): {clusters}.").format(
+    return _("Conversations: {n}; clusters (people or profiles, else conversations): {clusters}.").format(
         n=span(rows["n"]), clusters=span(rows["clusters"])
     )
 

@@ -39,9 +39,10 @@ def rater_reliability(results: Results) -> Exhibit | None:
 
 def _explain() -> str:
     return _(
-        "n is the number of rated conversations, k the ratings of each (on average). ICC(1,1): one rater, who is "
-        "another for each conversation; ICC(A,1): one of several who rated all, whose level counts; ICC(A,k): the "
-        "mean of k raters; α: Krippendorff's for ordered categories."
+        "1: raters agree perfectly; 0: no better than by chance. n: rated conversations; k: ratings of each, on "
+        "average. ICC(1,1): one rater's scores, if each conversation has raters of its own; ICC(A,1): one rater's "
+        "scores, if the same raters rate all conversations and strictness is an error; ICC(A,k): likewise, the mean "
+        "of k raters; α: Krippendorff's for ordered categories."
     )
 
 
@@ -55,10 +56,10 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lacking(rows: pd.DataFrame, columns: Sequence[str]) -> str:
-    """Return a sentence where an estimate has no interval, which the title promises."""
-    if not any((rows[name].notna() & rows[f"{name}_low"].isna()).any() for name in columns):
+    """Return a sentence where an estimate or its interval is missing, which the title promises."""
+    if not any(rows[f"{name}_low"].isna().any() for name in columns):
         return ""
-    return _("An estimate without an interval is one for which none could be computed: reliability.csv says why.")
+    return _("Estimates or intervals that are not shown could not be computed: reliability.csv says why.")
 
 
 def _warn(rows: pd.DataFrame) -> str:

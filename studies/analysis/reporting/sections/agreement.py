@@ -27,6 +27,7 @@ from studies.analysis.reporting.excerpts import (
     remark_on_empty_rows,
     with_intervals,
     with_names,
+    without_table,
 )
 from studies.analysis.reporting.exhibits.agreement_forest import R, correlations
 from studies.analysis.reporting.main_rows import by_strategy
@@ -196,7 +197,12 @@ def _estimates(
     who = {"judge": judge_name(judge, strategy), "human": raters_name(human), "level": LEVEL}
     address = f"{human}-{judge}-{strategy}-{instrument}-{moment}"
     correlated = _("{judge} and {human}: correlations, with {level} intervals").format(**who)
-    yield Excerpt(f"r-{address}", correlated, _with_bounds(rows, instrument, CORRELATIONS))
+    frame = _with_bounds(rows, instrument, CORRELATIONS)
+    corrected = _(
+        "r corrected for unreliability is r divided by the highest r that the reliability of the scores allows; it can "
+        "exceed 1."
+    )
+    yield Excerpt(f"r-{address}", correlated, frame, corrected if "disattenuated" in frame else "")
     apart = _("{judge} minus {human}: limits of agreement and other distances, with {level} intervals").format(**who)
     yield Excerpt(f"limits-{address}", apart, _with_bounds(rows, instrument, DISTANCES))
 
@@ -286,7 +292,7 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
         _(
             "The alternative annotator test leaves out each rater in turn and asks whether the judge or that rater "
             "is closer to the others. A judge passes if it does at least as well as half of the raters (winning "
-            "rate .5). It may be slightly worse, because it is cheaper (epsilon)."
+            "rate .5). It may be slightly worse, because it is cheaper: by epsilon, which alt_test.csv has."
         )
     )
     rates = table[table["statistic"] == "winning_rate"]
@@ -297,7 +303,7 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
         caption = _("Winning rate of each judge against {human}").format(human=raters_name(humans))
         with_rate = rows[rows["estimate"].notna()]
         if with_rate.empty:
-            yield prose(f"{caption}:", remark_on_empty_rows(rows))
+            yield without_table(caption, rows)
         else:
             yield Excerpt(f"alt-test-{humans}", caption, _winning(with_rate), remark_on_empty_rows(rows))
 

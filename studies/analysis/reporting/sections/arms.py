@@ -8,14 +8,14 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import FINAL, Export
 from studies.analysis.language import gettext as _
-from studies.analysis.language import gettext_noop, join_with_commas, join_with_semicolons, ngettext
+from studies.analysis.language import gettext_noop, join_with_commas, join_with_semicolons
 from studies.analysis.notes import in_words
 from studies.analysis.pooling import ALL_ITEMS, PARTS, POOLED
 from studies.analysis.reporting.board import board, board_of, explain_marks
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_raters, count_below, panels_of
-from studies.analysis.reporting.excerpts import excerpt, with_names
+from studies.analysis.reporting.excerpts import excerpt, reasons_in_words, with_names
 from studies.analysis.reporting.exhibits.arm_means import MEAN, arm_rows, shows_items
 from studies.analysis.reporting.naming import (
     join_names,
@@ -70,7 +70,15 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
             yield figure(
                 f"arms-{raters}-{instrument}-{moment}",
                 _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **names),
-                join_sentences([lead, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
+                join_sentences(
+                    [
+                        lead,
+                        _(
+                            "Next to each line: the mean and, in brackets, the number of conversations, each counted "
+                            "once for every moment at which it was rated."
+                        ),
+                    ]
+                ),
                 dot_panels(panels_of(rows, instrument, "arm", MEAN), _("mean score")),
             )
         descriptions = describe_arms(results.export)
@@ -157,17 +165,18 @@ def _part_name(name: str) -> str:
 
 
 def _differences(table: pd.DataFrame) -> Iterator[Part]:
+    if table["difference"].isna().all():
+        why = reasons_in_words(table, ["difference"])
+        yield prose(_("No difference between two arms could be computed: {reasons}.").format(reasons=why))
+        return
     tested = table[table["p_holm"].notna()]
     tests = len(tested)
     of_items = tested[tested["item"] != ALL_ITEMS]
     tested = of_items if len(of_items) else tested
     yield prose(
-        ngettext(
-            "{kept} of {tested} tested difference between two arms stays below p = .05 after Holm's correction within "
-            "its item.",
-            "{kept} of {tested} tested differences between two arms stay below p = .05 after Holm's correction within "
-            "their item.",
-            len(tested),
+        _(
+            "Differences between two arms with a p below .05 after Holm's correction within their item: {kept} of "
+            "{tested} tested."
         ).format(kept=count_below(tested), tested=len(tested)),
         _('These are differences on single items; those of "All items" are not counted here.')
         if len(tested) < tests
@@ -226,7 +235,8 @@ def _of(instrument: str, moment: str, seekers: str, condition: str) -> str:
 
 
 def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
-    if table.empty:
+    values = ["msr", "f_oneway", "f_repeated", "kendall_w", "pairwise_share"]
+    if table.empty or table[values].isna().all(axis=None):
         return
     yield prose(
         _(
@@ -242,7 +252,6 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
         *("raters", "judge", "condition", "item", "users", "models", "msr", "msr_corrected", "msr_low", "msr_high"),
         *("mac", "f_oneway", "f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"),
     ]
-    values = ["msr", "f_oneway", "f_repeated", "kendall_w", "pairwise_share"]
     judged = table["raters"].str.startswith("judge")
     people, judges = _over_items(table[~judged]), _over_items(table[judged])
     if len(people):

@@ -10,15 +10,17 @@ from studies.analysis.pooling import ALL_ITEMS
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import SIGNS, figure
-from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of
+from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of, say_method
 from studies.analysis.reporting.excerpts import (
     excerpt,
     remark_on_empty_rows,
-    remark_on_gaps,
+    remark_on_intervals,
     with_interval,
     with_intervals,
     with_names,
+    without_table,
 )
+from studies.analysis.reporting.exhibits.rater_reliability import NAMED, SHOWN
 from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, amount, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
@@ -28,16 +30,15 @@ from studies.analysis.tables.rater_effects import of_decisions, of_strictness
 
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
-SHOWN = ("icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal")  # in the table
 AGREED = "percent_agreement"
 UNITS = {"conversation": gettext_noop("conversation"), "arm": gettext_noop("arm")}
 CURVES = {"erho2": "E ρ²", "phi": "Φ"}  # of rater_effects.csv
 LEVELS = {  # of rater_effects.csv
-    "counsellor": gettext_noop("counsellor"),
-    "reviewer": gettext_noop("reviewer"),
-    "card": gettext_noop("card"),
-    "conversation": gettext_noop("conversation"),
-    "residual": gettext_noop("what is left"),
+    "counsellor": gettext_noop("between counsellors"),
+    "reviewer": gettext_noop("between raters"),
+    "card": gettext_noop("between role cards"),
+    "conversation": gettext_noop("between conversations"),
+    "residual": gettext_noop("residual"),
 }
 OF_USERS, OF_BOTH = "erho2_users", "erho2_users_raters"
 
@@ -72,9 +73,11 @@ def _agreement(table: pd.DataFrame) -> Iterator[Part]:
         return
     yield prose(
         _(
-            "Reliability is the share of the difference between two scores that comes from what was rated and not "
-            "from who rated it. ICC(A,1) is for a single rater whose level counts, alpha is Krippendorff's for "
-            "ordered categories, and ICC(1,1) is the only form available when each rater rated different conversations."
+            "Reliability is the share of the variance of scores that comes from what was rated and not from who rated "
+            "it. ICC(A,1) is the reliability of one rater's scores if the same raters rate all conversations, and "
+            "strictness is an error. ICC(1,1) is the same if each conversation has raters of its own; it is the only "
+            "form if no two raters rated the same conversation. Krippendorff's alpha, here for ordered categories, "
+            "compares the raters' disagreement with disagreement by chance."
         )
     )
     yield from first_unfolded(
@@ -92,11 +95,17 @@ def _among(raters: str, table: pd.DataFrame) -> Iterator[Part]:
         yield figure(
             f"reliability-{raters}-{unit}-{instrument}-{moment}",
             _("Agreement between {raters} ({scale}): reliability with {level} intervals").format(
-                raters=_capital(raters_name(raters)), scale=scale_name(instrument, moment), level=LEVEL
+                raters=raters_name(raters), scale=scale_name(instrument, moment), level=LEVEL
             ),
-            _(
-                "1 is perfect agreement, and 0 is agreement by chance. Next to each line: the number rated, times "
-                "raters."
+            join_sentences(
+                [
+                    _(
+                        "A high value means that raters gave the same conversation (or arm) similar scores: 1 is "
+                        "perfect agreement, and at 0 scores agree no better than by chance. Next to each line: the "
+                        "number of conversations (or arms) × the ratings of each, on average."
+                    ),
+                    say_method(rows, *NAMED),
+                ]
             ),
             dot_panels({"": _lines(rows, instrument, FORMS[unit])}, _("reliability"), series=_series(unit), at=0),
         )
@@ -126,9 +135,11 @@ def _decisions(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("How many raters does a score need?"))
     yield prose(
         _(
-            "Based on the estimated variances: how reliable the mean over several raters (k) would be, if only the "
-            "order of what was rated counts (E ρ²) and if the level of each rater counts too (Φ). Where a curve "
-            "becomes flat, more raters help little."
+            "How reliable would the mean over k raters be, from 0 (not at all) to 1 (perfectly)? E ρ² is the answer if "
+            "the same k raters score all conversations and only their order matters: strict raters then do no harm. Φ "
+            "is the answer if conversations have different raters, or if the level of scores matters: strictness is "
+            "then an error. Both are computed from the variances between conversations, between raters and, of several "
+            "items together, between items. Where a curve becomes flat, more raters help little."
         )
     )
     yield from first_unfolded(
@@ -147,7 +158,10 @@ def _curves(raters: str, table: pd.DataFrame) -> Iterator[Part]:
             _("Reliability of a mean over several {raters} ({scale}), with {level} bands").format(
                 raters=raters_name(raters), scale=scale_name(instrument, moment), level=LEVEL
             ),
-            _("{signs}. Below: the number rated.").format(
+            _(
+                "{signs}: 1 is perfectly reliable. Horizontal: the number of raters (k). Below it: the number of "
+                "conversations that were rated."
+            ).format(
                 signs=join_with_commas(f"{sign} {name}" for sign, name in zip(SIGNS, CURVES.values(), strict=False))
             ),
             curves(panels, _("reliability"), "k"),
@@ -163,12 +177,14 @@ def _users(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("How many people tell the arms apart?"))
     yield prose(
         _(
-            "How reliably the means over several people (k) would put the arms in order, if all these people met "
-            "all arms (E ρ²; 1 is perfectly reliable). Arms are treated as drawn from others like them. "
-            "rater_effects.csv also shows the case where each arm has its own people (phi_users)."
+            "How reliably would the means over k people tell the arms apart, if all these people met all arms? E ρ² "
+            "is 1 if other people would show the same differences between the arms, and 0 if they would show none of "
+            "them. It is computed as ICC(C,k) of arms × people, from those who met every arm; arms are treated as "
+            "drawn from others like them. rater_effects.csv also shows the case where each arm has its own people "
+            "(phi_users)."
         )
     )
-    caption = _("E ρ² of the arms' means over several people, with {level} intervals").format(level=LEVEL)
+    caption = _("E ρ² of the arms' means over 5 to 100 people (columns), with {level} intervals").format(level=LEVEL)
     yield Excerpt("decision_study", caption, _by_k(estimated), remark_on_empty_rows(people))
 
 
@@ -181,14 +197,17 @@ def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("How many people and raters tell the arms apart?"))
     yield prose(
         _(
-            "Several raters or judges scored the same conversations of people who met several arms. The table shows "
-            "how reliably the means over several people (columns) and several raters of each of their conversations "
-            "(k_raters) would put the arms in order (E ρ²). If raters order the arms differently, only more raters "
-            "help, however many people there are. rater_effects.csv also has the variances."
+            "Several raters or judges scored the same conversations of people who met several arms. How reliably would "
+            "the means over several people (columns) and several raters of each of their conversations (rows) tell the "
+            "arms apart, from 0 (not at all) to 1 (perfectly)? E ρ² is computed from the variances of arms × people × "
+            "raters, which rater_effects.csv has. If raters order the arms differently, only more raters help, however "
+            "many people there are."
         )
     )
-    caption = _("E ρ² of the arms' means over several people and raters, with {level} intervals").format(level=LEVEL)
-    remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(estimated, ["low"])])
+    caption = _(
+        "E ρ² of the arms' means over 5 to 100 people (columns) and several raters (rows), with {level} intervals"
+    ).format(level=LEVEL)
+    remark = join_sentences([remark_on_empty_rows(rows), remark_on_intervals(estimated)])
     yield Excerpt("people-and-raters", caption, _by_k(estimated, "k_raters"), remark)
 
 
@@ -213,20 +232,23 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("Strictness of the raters"))
     yield prose(
         _(
-            "Variances from a mixed model of each item (counsellors' own conversations: score ~ arm + (1 | "
-            "counsellor) + (1 | card); second raters: score ~ arm + (1 | conversation) + (1 | reviewer)). The "
-            "variance between raters is strictness. It does not come from the systems."
+            "Where do differences between the scores of an arm come from? The tables split the variance of each item's "
+            "scores, in squared points. If much of it lies between raters, some raters are much stricter than others, "
+            "which says nothing about the arms. Residual is what nothing else in the model explains. The variances "
+            "come from a mixed model of each item (REML): score ~ arm + (1 | counsellor) + (1 | card) of counsellors' "
+            "own conversations, and score ~ arm + (1 | conversation) + (1 | rater) of others. With few raters, the "
+            "variance between them is very uncertain."
         )
     )
     for raters, rows in variances.groupby("raters"):
-        caption = _("Variances of ratings by {raters}, with {level} intervals").format(
+        caption = _("Variances of scores by {raters} (n scores), with {level} intervals").format(
             raters=raters_name(str(raters)), level=LEVEL
         )
         estimated = rows[rows["estimate"].notna()]
         if estimated.empty:
-            yield prose(f"{caption}:", remark_on_empty_rows(rows))
+            yield without_table(caption, rows)
         else:
-            remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(estimated, ["low"])])
+            remark = join_sentences([remark_on_empty_rows(rows), remark_on_intervals(estimated)])
             yield Excerpt(f"variances-{raters}", caption, _by_level(estimated), remark)
 
 

@@ -39,7 +39,7 @@ EMOTIONS = {
 TURNS = {
     survival.ACTUAL_MEAN: gettext_noop("mean turns, whatever ended them"),
     survival.MEDIAN: gettext_noop("median turns until a walk-out, early end, satisfied goodbye or stop for safety"),
-    survival.MEAN: gettext_noop("mean turns until such an end, up to the turn in the table"),
+    survival.MEAN: gettext_noop("mean turns until such an end, counting no further than the turn shown"),
 }
 TESTS = {
     LOG_RANK: gettext_noop("log-rank test"),
@@ -66,28 +66,36 @@ def staying(table: pd.DataFrame, _results: Results) -> Iterator[Part]:
 def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "Conversations end in ways that compete with each other. The first table counts every kind of end: the "
-            "share of all conversations that had ended in that way after the last turn. A walk-out and a satisfied "
-            "goodbye both close a conversation, so read them separately."
+            "A conversation ends in one of several ways. The first table has, for each way, the share of all "
+            "conversations that had ended so after the last turn (Aalen–Johansen); with those still open, the shares "
+            "of an arm add up to 1. A walk-out and a satisfied goodbye both end a conversation but mean the opposite, "
+            "so read them separately."
         ),
         _(
-            "The curves below show how long the arms keep a seeker. A walk-out, a person's early end, a satisfied "
+            "The curves below show how long seekers stay with each arm. A walk-out, a person's early end, a satisfied "
             "goodbye and a stop for safety count as ends. Everything else is censored, which means that the "
-            "conversation counts as open until then: the maximum number of turns and a person's regular end stop "
-            "what might have continued, and a technical failure is not the seeker's choice. This assumes that "
-            "people who ended regularly would have continued like the others, which may be wrong."
+            "conversation counts as open until then and is left out after it: the maximum number of turns and a "
+            "person's regular end stop what might have continued, and a technical failure is not the seeker's choice. "
+            "This assumes that people who ended regularly would have continued like the others, which may be wrong."
         ),
     )
     caption = _("How conversations had ended after the last turn: shares")
     yield excerpt("ends", caption, _ends(table), [*OF, "end", "turn", *ESTIMATE])
     turns = table[table["statistic"].isin(TURNS)]
-    yield excerpt("turns", _("Turns of each arm"), _in_words(turns), [*OF, "statistic", "turn", *ESTIMATE])
+    yield excerpt(
+        "turns",
+        _("Number of turns of each arm's conversations"),
+        _in_words(turns),
+        [*OF, "statistic", "turn", *ESTIMATE],
+    )
     tests = table[table["statistic"].isin(TESTS)]
     if tests["estimate"].notna().any():
         yield prose(
             _(
-                "The log-rank test asks whether the curves of all arms are the same. If the same people or profiles "
-                "met several arms, the first test compares the arms within each of them and detects more."
+                "The log-rank test asks whether conversations stay open equally long with all arms; the estimate is "
+                "its chi-square. A high chi-square with a low p means that they do not. If the same people or profiles "
+                "met several arms, report the test within people or profiles: it compares each of them with themselves "
+                "and detects more."
             )
         )
         columns = ["condition", "seekers", "statistic", "estimate", "p", "n", "clusters", "method"]
@@ -114,8 +122,10 @@ def _survival(table: pd.DataFrame) -> Iterator[Part]:
                 seekers=seekers_name(str(seekers)), level=LEVEL
             ),
             _(
-                "Kaplan–Meier estimates with Wilson's intervals, n by the jackknife of clusters. {signs} Below: the "
-                "number of conversations that reached that turn."
+                "A high curve means that seekers stayed; each step down is a walk-out, an early end, a satisfied "
+                "goodbye or a stop for safety. Kaplan–Meier estimates with Wilson's intervals, which take into account "
+                "that several conversations may be of the same person or profile. {signs} Below: the number of "
+                "conversations that reached that turn."
             ).format(signs=_signs(conditions)),
             curves(_by_arm(rows, "at_risk", conditions), _("share still open"), _("turn"), stepped=True),
         )

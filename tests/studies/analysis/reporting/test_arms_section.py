@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
-from studies.analysis import compute, load
+from studies.analysis import compute, load, run
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
 from studies.analysis.notes import Note, Notes
@@ -122,9 +122,23 @@ def test_differences_are_counted_by_item_and_the_mean_of_the_items_is_none(tmp_p
         figures = parts_of(section, Figure)
     assert section is not None
     text = text_of(section.parts)
-    assert "1 of 2 tested differences between two arms stay below p = .05 after Holm&#x27;s correction within" in text
+    assert "a p below .05 after Holm&#x27;s correction within their item: 1 of 2 tested." in text
     assert "those of &quot;All items&quot; are not counted here." in text
     assert "about one in twenty of these 3 would miss the line" in figures[-1].caption
+
+
+def test_arms_that_no_one_met_both_have_a_sentence_instead_of_an_empty_figure(tmp_path: Path) -> None:
+    ratings = [row | {"participant": f"{row['participant']}{row['arm']}"} for row in six_people()]
+    export = load(write_export(tmp_path / "export", ratings))
+    results = run.compute(export, Bootstrap(20, 1), lambda *_: None, ["arms", "arm_pairs", "discrimination"])
+    with style():
+        section = arms(results)
+        names = [figure.name for figure in parts_of(section, Figure)]
+    assert section is not None
+    assert [name for name in names if name.startswith("arm-pairs")] == []
+    text = text_of(section.parts)
+    assert "No difference between two arms could be computed: no one met both arms (3)." in text
+    assert "How well do the ratings tell the arms apart?" not in text
 
 
 # Who took part, and with and without
@@ -226,7 +240,9 @@ def test_best_and_second_of_each_item_are_marked_and_combinations_stand_apart(tm
     with style():
         section = arms(results)
     tables = {part.name: part for folded in parts_of(section, Folded) for part in folded.parts}
-    board = board_in_main_part(results).frame.set_index("arm")
+    main = board_in_main_part(results)
+    board = main.frame.set_index("arm")
+    assert "n: the conversations behind a mean, each counted once for every moment" in main.remark
     assert [*board] == ["All items", "care", "clear", "n"]
     assert boards_in_supplement(results) == []
     assert board.loc["a", "care"] == "<strong>4.50</strong>"

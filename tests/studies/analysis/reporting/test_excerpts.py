@@ -7,10 +7,12 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
-from studies.analysis import notes
+from studies.analysis import load, notes, run
+from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
 from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.pooling import PARTS
+from studies.analysis.reporting.drawing import style
 from studies.analysis.reporting.excerpts import (
     columns_that_differ,
     excerpt,
@@ -25,6 +27,7 @@ from studies.analysis.reporting.numbers import decimal, p_alone, span
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section
 from studies.analysis.reporting.sections import sections_of
+from studies.analysis.reporting.sections.agreement import agreement
 from studies.analysis.reporting.sections.arms import arms, few_users
 from studies.analysis.reporting.sections.costs import costs
 from studies.analysis.reporting.sections.coverage import coverage
@@ -78,6 +81,8 @@ def test_rows_without_an_estimate_are_counted_below_with_their_reasons() -> None
 def test_a_table_of_which_no_row_has_an_estimate_is_a_sentence() -> None:
     said = excerpt("x", "Slopes", pd.DataFrame([SEEN | NOTHING]), ["item", "estimate"])
     assert said == "<p>Slopes: 1 row has no value and is left out: fewer than two positions (1).</p>"
+    with speaking(CHINESE):
+        assert str(excerpt("x", "斜率", pd.DataFrame([SEEN | NOTHING]), ["item", "estimate"])).startswith("<p>斜率：1")
 
 
 def test_a_row_without_a_reason_says_so_and_full_rows_say_nothing() -> None:
@@ -219,9 +224,21 @@ def test_tables_show_the_intervals_of_their_estimates(folder: Path) -> None:
     tables = small(reliability(results))
     assert tables["reliability"].frame["icc_1_1"].tolist() == ["0.40 [0.10, 0.60]"]
     variances = tables[f"variances-{rater_effects.OWN}"]
-    assert variances.frame["counsellor"].tolist() == ["0.50 [0.25, 0.75]"]
-    assert variances.caption == "Variances of ratings by counsellors, own conversations, with 95\u00a0% intervals"
+    assert variances.frame["between counsellors"].tolist() == ["0.50 [0.25, 0.75]"]
+    assert variances.caption == (
+        "Variances of scores by counsellors, own conversations (n scores), with 95\u00a0% intervals"
+    )
     assert tables["decision_study"].frame["5"].tolist() == ["0.50 [0.25, 0.75]"]
+
+
+def test_a_corrected_r_is_explained_below_its_table(folder: Path) -> None:
+    for ratings, is_said in ((six_people(), False), ([row for row in six_people() if "rater_kind" in row], True)):
+        export = load(write_export(folder, ratings))
+        results = run.compute(export, Bootstrap(20, 1), lambda *_: None, ["agreement"])
+        with style():
+            table = small(agreement(results))[f"r-{'reviewer' if is_said else 'seeker'}-J-standard-ten-final"]
+        assert ("disattenuated" in table.frame) == is_said
+        assert table.remark.startswith("r corrected for unreliability is r divided by") == is_said
 
 
 def test_an_estimate_that_is_not_there_has_no_text() -> None:

@@ -138,15 +138,24 @@ def test_a_card_of_no_table_says_only_on_what_it_rests(tmp_path: Path) -> None:
     assert "168 scores on items" in said
 
 
-def test_the_table_of_reliability_says_where_an_interval_is_missing(tmp_path: Path) -> None:
+def test_the_table_of_reliability_says_where_an_estimate_or_interval_is_missing(tmp_path: Path) -> None:
     folder = write_export(tmp_path / "export", six_people())
     row = SCALE | {"raters": "reviewer", "unit": "conversation", "item": "care", "n": 12, "k": 2.0}
     whole = row | {"icc_a_1": 0.5, "icc_a_1_low": 0.2, "icc_a_1_high": 0.7}
-    for low, is_said in ((0.2, False), (float("nan"), True)):
-        exhibit = rater_reliability(results_of(folder, reliability=[whole | {"icc_a_1_low": low}]))
+    nan = float("nan")
+    unknown = (
+        whole | {"item": "safety", "icc_1_1": 0.3} | dict.fromkeys(("icc_a_1", "icc_a_1_low", "icc_a_1_high"), nan)
+    )
+    full = dict.fromkeys(("icc_1_1", "icc_1_1_low", "icc_1_1_high"), 0.3)
+    for rows, is_said in (
+        ([whole], False),
+        ([whole | {"icc_a_1_low": nan}], True),
+        ([whole | full, unknown | full], True),
+    ):
+        exhibit = rater_reliability(results_of(folder, reliability=rows))
         assert exhibit is not None
         assert isinstance(exhibit.part, Excerpt)
-        assert ("An estimate without an interval" in exhibit.part.remark) == is_said
+        assert ("Estimates or intervals that are not shown" in exhibit.part.remark) == is_said
 
 
 def test_captions_say_how_their_intervals_were_computed(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_decision_study_of_all_items_with_gaps_has_estimates_without_intervals(e
     row = one(table_of(export_of(rated(gaps))), "phi", 3, "*")
     assert 0 < row["estimate"] < 1
     assert row["method"] == "Henderson's method 1"
-    assert "low, high: Henderson's method 1 brings no interval" in row["note"]
+    assert "low, high: Henderson's method 1, by which it was computed, gives no interval" in row["note"]
 
 
 def test_decision_study_tells_why_it_is_empty(export_of: ExportOf) -> None:
@@ -261,7 +261,7 @@ def test_decision_study_of_rated_arms_with_many_gaps_has_estimates_without_inter
         assert row["estimate"] == pytest.approx(found.variances[effect])
         assert row["method"] == "Henderson's method 1"
     row = one(table, "erho2_users_raters", 10, "*")
-    assert "low, high: Henderson's method 1 brings no interval" in row["note"]
+    assert "low, high: Henderson's method 1, by which it was computed, gives no interval" in row["note"]
     assert "left out" not in row["note"]
     assert table["low"].isna().all()
 

@@ -14,8 +14,7 @@ from scipy.stats import bootstrap  # noqa: TID253
 from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.costs import TABLE
-from studies.analysis.tables.lengths import MEASURES, reply_lengths
+from studies.analysis.tables.costs import REPLY_MEASURES, TABLE, reply_lengths
 from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
 
@@ -78,8 +77,8 @@ def by_pandas(folder: Path) -> pd.DataFrame:
 def test_lengths_are_what_pandas_computes_for_each_arm_language_and_measure(folder: Path) -> None:
     table = table_of(folder).set_index(["arm", "language", "measure"])
     grouped = by_pandas(folder).groupby(["arm", "language"])
-    assert table.index.tolist() == [(*of, measure) for of in grouped.groups for measure in MEASURES]
-    for measure in MEASURES:
+    assert table.index.tolist() == [(*of, measure) for of in grouped.groups for measure in REPLY_MEASURES]
+    for measure in REPLY_MEASURES:
         expected = grouped[measure].agg(estimate="mean", n="count")
         found = table.xs(measure, level="measure")
         pd.testing.assert_frame_equal(found[list(expected)], expected, check_names=False)
@@ -126,7 +125,7 @@ def test_what_was_not_measured_is_left_out_and_not_zero(export_of: ExportOf) -> 
     rows = [reply("C0", "Yes.", total_ms=1500, masked="TRUE"), reply("C1", "No, no.", masked="false")]
     write(folder / "turns.csv", TURNS, rows)
     table = table_of(folder).set_index("measure")
-    assert table["n"].to_dict() == dict(zip(MEASURES, [2, 0, 1, 2, 0], strict=True))
+    assert table["n"].to_dict() == dict(zip(REPLY_MEASURES, [2, 0, 1, 2, 0], strict=True))
     assert table.loc["total_seconds", "estimate"] == 1.5
     assert table.loc["masked_share", "estimate"] == 0.5
     nothing = "estimate, low, high: turns.csv does not give it for any reply"
@@ -161,7 +160,9 @@ def test_conversations_that_nobody_rated_count_and_those_without_arm_do_not(expo
 def test_without_turns_every_arm_says_why_nothing_could_be_computed(export_of: ExportOf, tmp_path: Path) -> None:
     folder = export_of([{"conversation": f"C{arm}", "arm": arm, "score": 3} for arm in "ba"])
     table = table_of(folder)
-    assert table[["arm", "measure"]].to_numpy().tolist() == [[arm, measure] for arm in "ab" for measure in MEASURES]
+    assert table[["arm", "measure"]].to_numpy().tolist() == [
+        [arm, measure] for arm in "ab" for measure in REPLY_MEASURES
+    ]
     assert table[["estimate", "low", "high"]].isna().all(axis=None)
     assert set(table["note"]) == {"estimate, low, high: there is no turns.csv"}
     files = analyse(folder, tmp_path / "out", bootstrap=20).files
@@ -199,12 +200,12 @@ def test_report_tells_length_speed_and_how_often_a_model_named_itself(folder: Pa
     files = analyse(folder, tmp_path / "out", bootstrap=20).files
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     for (arm, language), replies in by_pandas(folder).groupby(["arm", "language"]):
-        means = [f"{replies[measure].mean():.3f}" for measure in MEASURES[:3]]
+        means = [f"{replies[measure].mean():.3f}" for measure in REPLY_MEASURES[:3]]
         counts = [f"{replies[flag].sum()} of {len(replies)}" for flag in ("names_itself", "masked")]
         assert "".join([arm, language, str(len(replies)), *means, *counts]) in text
     assert "Longer replies are often rated better" in text
     assert "People who read one may have known the arm." in text
-    assert {f"figures/lengths-{name.replace('_', '-')}.svg" for name in MEASURES[:3]} <= set(files)
+    assert {f"figures/lengths-{name.replace('_', '-')}.svg" for name in REPLY_MEASURES[:3]} <= set(files)
 
 
 def test_names_that_were_all_hidden_are_no_limit(export_of: ExportOf, tmp_path: Path) -> None:

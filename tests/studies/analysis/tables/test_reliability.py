@@ -315,8 +315,8 @@ def test_reliability_of_items_has_feldts_interval_or_a_jackknife_of_persons(expo
     found = clustered.two_way(usual, scores, people(15), Bootstrap(50, 1))["icc_c_k"]
     assert (together["cronbach_low"], together["cronbach_high"]) == pytest.approx((found.low, found.high))
     assert (alone["clusters"], together["clusters"]) == (60, 15)
-    assert "60 ratings of 15 clusters are one sample in omega" in together["note"]
-    assert "one sample" not in alone["note"]
+    assert "omega: 60 ratings of 15 clusters count as independent" in together["note"]
+    assert "independent" not in alone["note"]
 
 
 def test_reliability_has_the_error_of_fleiss_kappa_of_people(export_of: ExportOf) -> None:

@@ -142,7 +142,7 @@ def test_import_takes_the_code_of_a_conversation_held_here(study: Study, tmp_pat
         ({"score": "-inf"}, "score: '-inf' is not a finite number"),
         ({"score": "1e999"}, "score: '1e999' is not a finite number"),
         ({"score": "1_0"}, "score: '1_0' is not a finite number"),
-        ({"score": "4,5"}, "score: '4,5' is not a finite number"),
+        ({"score": "4,5"}, "score: '4,5' is not a finite number; write 4.5"),
         ({"rater_kind": "human"}, "rater_kind: 'human' is not one of seeker, expert, reviewer, crowd, judge, "
                                   "simulated_seeker"),
         ({"conversation": "c9"}, "conversation: there is no 'c9' in this study"),
@@ -226,6 +226,14 @@ def test_import_keeps_why_a_score_was_given(study: Study, tmp_path: Path):
     [
         ("conversation,rater,rater_kind,instrument,item", ["1: score: the column is missing"]),
         (
+            "conversation;rater;rater_kind;instrument;item;score",
+            ["1: is separated by semicolons, as Excel saves it in some countries; it must be by commas"],
+        ),
+        (
+            "conversation\trater\trater_kind\tinstrument\titem\tscore",
+            ["1: is separated by tabs; it must be by commas"],
+        ),
+        (
             "conversation,rater,rater_kind,instrument,item,score,note",
             [
                 "1: note: unknown column; known are conversation, rater, rater_kind, instrument, item, score, moment, "
@@ -255,7 +263,11 @@ def test_import_refuses_a_faulty_header(study: Study, tmp_path: Path, header: st
     [
         (b"c1,expert1\n", "2: has 2 fields, but the header has 6"),
         (b'c1,expert1,expert,x,y,"1\n', "2: is not CSV: unexpected end of data"),
-        (b"c1,\xff,expert,x,y,1\n", "1: the file is not UTF-8 (invalid start byte at byte 55)"),
+        (b"c1,\xff,expert,x,y,1\n", "2: is not UTF-8 (invalid start byte at byte 55); save it as CSV UTF-8"),
+        (
+            b"c1,E1,expert,x,y,1\n" * 1000 + b"c1,\xff,expert,x,y,1\n",
+            "1002: is not UTF-8 (invalid start byte at byte 19055); save it as CSV UTF-8",
+        ),
     ],
 )
 def test_import_refuses_what_is_no_table(study: Study, tmp_path: Path, content: bytes, wrong: str):

@@ -18,6 +18,7 @@ from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import get_recording
 from studies.management.command import BAD_INPUT
 from studies.management.server_lock import lock_database
+from studies.management.table_check import describe_differences, find_differences
 from studies.models import Study
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -38,6 +39,10 @@ class Command(BaseCommand):
         lock = lock_database()  # before anything changes; the server takes it anew
         self.refuse_unusable_address()
         call_command("migrate", verbosity=0, interactive=False)
+        if differences := find_differences():
+            sys.exit(describe_differences(differences))
+        if not settings.LOOPBACK_ONLY:
+            self.check(include_deployment_checks=True)  # a public server says in its log what is missing
         call_command("collectstatic", verbosity=0, interactive=False)
         load_demo_once()
         password = researcher_password()

@@ -123,3 +123,5 @@ def test_server_on_the_net_prints_its_own_address_and_no_password(tmp_path: Path
     assert "researcher: https://study.example.org/research/" in printed
     assert f"sign in as: researcher   password: in {password}" in printed
     assert password.read_text() not in "\n".join(printed)
+    assert any("(studies.W002) Contact data such as Prolific IDs are not stored" in line for line in printed)
+    assert any("(security.W012) SESSION_COOKIE_SECURE is not set to True" in line for line in printed)

@@ -3,6 +3,7 @@
 import errno
 import os
 import secrets
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ from studies.models import Study
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 RESEARCHER = "researcher"
+MEGABYTE = 1_000_000
+ROOM = 32 * MEGABYTE  # static files and the first rows of SQLite need 12
 
 
 class Command(BaseCommand):
@@ -35,6 +38,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
         self.refuse_faulty_recording()
+        self.refuse_full_disk()
         close_to_others()
         lock = lock_database()  # before anything changes; the server takes it anew
         self.refuse_unusable_address()
@@ -65,6 +69,14 @@ class Command(BaseCommand):
         if fault := fault_of_address(settings.HOST, settings.PORT):
             self.stderr.write(f"emostudy: {fault}")
             sys.exit(BAD_INPUT)
+
+    def refuse_full_disk(self) -> None:
+        free = shutil.disk_usage(settings.VAR).free
+        if free < ROOM:
+            sys.exit(
+                f"emostudy: VAR_DIR: {settings.VAR} has {free // MEGABYTE} MB left, and the start needs "
+                f"{ROOM // MEGABYTE} MB. Make room there: old exports, reports and backups are the largest"
+            )
 
     def tell(self, password: str) -> None:
         """Print where the server is, and how to sign in. What a server on the net prints is kept in a log, which is no

@@ -8,6 +8,7 @@ days=${2:-14}
 now=$(date -u +%Y%m%d-%H%M%S)
 var=${VAR_DIR:-$(dirname "$0")/../var}
 mkdir -p "$folder"
+trap 'rm -f "$folder/emostudy-$now".*.part' EXIT # of a backup that failed, or the disk stays full
 # The password goes by the environment: every account of the machine can read the arguments of a process.
 part() {
     python3 -c "import os, urllib.parse as u; url = u.urlsplit(os.environ['DATABASE_URL']); print($1)"

@@ -85,9 +85,67 @@ def derive_key(purpose: str, secret: str) -> str:
 def envurl(name: str, schemes: tuple[str, ...]) -> str:
     """Return an address, "" if none is given. No error repeats it, because it may hold a password."""
     value = envtext(name)
-    if value and urlsplit(value).scheme not in schemes:
+    if not value:
+        return ""
+    if value.partition("://")[0] not in schemes:
         refuse(name, f"the address must begin with one of {', '.join(s + '://' for s in schemes)}")
+    if not is_whole_address(value):
+        refuse(
+            name,
+            "the address cannot be read. Its port must be a number up to 65535, and in user and password the signs "
+            "@ / : ? # [ ] % must be written as %40 %2F %3A %3F %23 %5B %5D %25",
+        )
     return value
+
+
+def is_whole_address(value: str) -> bool:
+    """Return whether an address has the parts that were meant: a sign of a password can end one part too early."""
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        return False
+    if not parts.netloc:  # a file or a socket
+        return True
+    return port != 0 and parts.netloc.count("@") <= 1 and "@" not in parts.path and not parts.fragment
+
+
+def envdatabase(name: str) -> str:
+    """Return the address of a database, "" if none is given."""
+    value = envurl(name, ("sqlite", "postgres", "postgresql"))
+    if value and not urlsplit(value).path.strip("/"):
+        refuse(name, "it names no database: write its name behind the host, as in postgresql://user:password@host/name")
+    return value
+
+
+def envhosts(name: str) -> list[str]:
+    hosts = envlist(name)
+    for host in hosts:
+        if not host.startswith("[") and set(host) & set("/:; "):
+            refuse(name, f"{host!r} is no name of a host. Write names alone, as study.example.org, separated by commas")
+    return hosts
+
+
+def envorigins(name: str) -> list[str]:
+    """Return origins as browsers send them, which Django compares sign by sign."""
+    origins = envlist(name)
+    for origin in origins:
+        scheme, _, host = origin.partition("://")
+        if scheme not in ("http", "https") or not host or set(host) & set("/; ") or not is_whole_address(origin):
+            refuse(name, f"{origin!r} is no origin. Write https://study.example.org, with nothing behind the name")
+    return origins
+
+
+def envfolder(name: str, default: Path) -> Path:
+    """Return a folder in which this account can write, made if it is missing."""
+    folder = Path(envtext(name) or default)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(name, f"the folder {folder} cannot be made ({error.strerror}). Make it, or name another one")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        refuse(name, f"this account may not write into {folder}. Give it the folder with chown, or name another one")
+    return folder
 
 
 def email_settings(url: str) -> dict[str, Any]:
@@ -97,7 +155,10 @@ def email_settings(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     if not parts.hostname:
         refuse("EMAIL_URL", "it names no host")
-    settings: dict[str, Any] = {
+    sender = parse_qs(parts.query).get("from", [unquote(parts.username or "")])[0]
+    if "@" not in sender:
+        refuse("EMAIL_URL", "it names no sender. Add ?from= with the address of your study, as in README.md")
+    return {
         "EMAIL_HOST": parts.hostname,
         "EMAIL_PORT": parts.port or {"smtps": 465, "smtp+tls": 587}.get(parts.scheme, 25),
         "EMAIL_HOST_USER": unquote(parts.username or ""),
@@ -105,7 +166,5 @@ def email_settings(url: str) -> dict[str, Any]:
         "EMAIL_USE_SSL": parts.scheme == "smtps",
         "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
         "EMAIL_TIMEOUT": 15,
+        "DEFAULT_FROM_EMAIL": sender,
     }
-    if sender := parse_qs(parts.query).get("from"):
-        settings["DEFAULT_FROM_EMAIL"] = sender[0]
-    return settings

@@ -15,9 +15,8 @@ from emostudy import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 FIXTURES = BASE_DIR / "fixtures"
-VAR = Path(env.envtext("VAR_DIR", str(BASE_DIR / "var")))
 os.umask(0o077)  # people's texts and keys must not be readable by other accounts
-VAR.mkdir(parents=True, exist_ok=True)
+VAR = env.envfolder("VAR_DIR", BASE_DIR / "var")
 TESTING = "pytest" in sys.modules
 
 DEBUG = env.envbool("DEBUG")
@@ -46,10 +45,10 @@ if CONTACT_KEY_IS_DERIVED:
     CONTACT_KEYS = [env.derive_key("contact data", SECRET_KEY)]
 
 LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS") or LOOPBACK_NAMES
+ALLOWED_HOSTS = env.envhosts("ALLOWED_HOSTS") or LOOPBACK_NAMES
 if LOOPBACK_ONLY and set(ALLOWED_HOSTS) - set(LOOPBACK_NAMES):
     env.refuse("ALLOWED_HOSTS", "other hosts than this machine need a SECRET_KEY of your own, and DEBUG off")
-CSRF_TRUSTED_ORIGINS = env.envlist("TRUSTED_ORIGINS")
+CSRF_TRUSTED_ORIGINS = env.envorigins("TRUSTED_ORIGINS")
 
 
 def own_address() -> str:
@@ -123,7 +122,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASE_URL = env.envurl("DATABASE_URL", ("sqlite", "postgres", "postgresql"))
+DATABASE_URL = env.envdatabase("DATABASE_URL")
 DATABASES = {"default": dj_database_url.parse(DATABASE_URL or f"sqlite:///{VAR / 'emostudy.sqlite3'}")}
 _database = DATABASES["default"]
 if _database["ENGINE"].endswith("sqlite3"):

@@ -121,3 +121,18 @@ def test_service_and_proxy_fit_the_documentation() -> None:
         assert line in service
     assert "VAR_DIR=/var/lib/emostudy" in hosting
     assert "reverse_proxy 127.0.0.1:8000" in (ROOT / "deploy" / "Caddyfile").read_text(encoding="utf-8")
+
+
+def test_backup_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
+    half = 'for word in "$@"; do case $word in --file=*) echo half > "${word#--file=}";; esac; done; exit 1'
+    program(tmp_path, "pg_dump", half)
+    (tmp_path / "var").mkdir()
+    given = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "VAR_DIR": str(tmp_path / "var"),
+        "DATABASE_URL": "postgresql://ada@x/y",
+    }
+    backups = tmp_path / "backups"
+    command = ["/bin/sh", str(ROOT / "deploy" / "backup.sh"), str(backups)]
+    assert subprocess.run(command, env=given, check=False).returncode == 1
+    assert list(backups.iterdir()) == []

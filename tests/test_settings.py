@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from emostudy import env
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -29,13 +31,28 @@ def started(tmp_path, **env):
         ("PORT", "eighty"),
         ("PORT", "70000"),
         ("DATABASE_URL", "oracle://host/name"),
+        ("DATABASE_URL", "postgresql://me:hunter2@host:port/name"),
+        ("DATABASE_URL", "postgresql://me:hunter@2/hunter2@host/name"),
+        ("DATABASE_URL", "postgresql://me:hunter2#@host/name"),
+        ("DATABASE_URL", "postgresql://me:hunter2/@host/name"),
+        ("DATABASE_URL", "postgresql://me:[hunter2@host/name"),
+        ("DATABASE_URL", "postgresql://me:hunter2@host"),
         ("REDIS_URL", "http://host"),
         ("EMAIL_URL", "imap://host"),
+        ("EMAIL_URL", "smtp://me:hunter2@host:70000/?from=me@host"),
+        ("EMAIL_URL", "smtp://me:hunter2@host"),
         ("BASE_URL", "study.example.org"),
         ("EMAIL_URL", "smtp://"),
         ("HTTPS", "2"),
         ("SECRET_KEY_FILE", "/no/such/file"),
         ("ALLOWED_HOSTS", "study.example.org"),
+        ("ALLOWED_HOSTS", "https://localhost"),
+        ("ALLOWED_HOSTS", "localhost 127.0.0.1"),
+        ("ALLOWED_HOSTS", "localhost:8000"),
+        ("TRUSTED_ORIGINS", "study.example.org"),
+        ("TRUSTED_ORIGINS", "https://study.example.org/"),
+        ("TRUSTED_ORIGINS", "https://study.example.org:port"),
+        ("VAR_DIR", "/dev/null/var"),
         ("REPLAY", "/no/such/file"),
         ("REPLAY", "."),
         ("CONTACT_KEY", "too short"),
@@ -49,6 +66,14 @@ def test_odd_value_stops_the_start_with_one_line_that_names_it(tmp_path, name, v
     assert result.returncode != 0
     assert result.stderr.startswith(f"emostudy: {name}: ")
     assert len(result.stderr.splitlines()) == 1
+    assert "hunter" not in result.stderr
+
+
+def test_folder_of_another_account_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("VAR_DIR", str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda *_how: False)  # root may write everywhere
+    with pytest.raises(SystemExit, match=f"emostudy: VAR_DIR: this account may not write into {tmp_path}"):
+        env.envfolder("VAR_DIR", tmp_path)
 
 
 def test_recorded_answers_are_played_in_one_process_alone(tmp_path):
@@ -94,6 +119,13 @@ def test_server_without_an_address_says_that_alarms_hold_no_link(tmp_path):
     assert "(studies.W001) Alarms to the people on call hold no whole link." in result.stderr
 
 
+def test_server_that_does_not_answer_under_its_own_name_says_so(tmp_path):
+    own = {"SECRET_KEY": OWN_KEY, "ALLOWED_HOSTS": "study.example.org", "TRUSTED_ORIGINS": "https://*.example.org"}
+    assert "W003" not in started(tmp_path, **own, BASE_URL="https://study.example.org").stderr
+    told = started(tmp_path, **own, BASE_URL="https://studies.example.org").stderr
+    assert "(studies.W003) Links lead to studies.example.org, but whoever opens them there gets an error." in told
+
+
 def test_key_made_here_is_kept_and_only_ours_to_read(tmp_path):
     assert started(tmp_path).returncode == 0
     key = tmp_path / "secret_key"
@@ -129,7 +161,7 @@ def test_django_finds_nothing_to_say_about_a_server_behind_https(tmp_path):
     env = {
         **{"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "SECRET_KEY": OWN_KEY, "HTTPS": "1"},
         **{"ALLOWED_HOSTS": "study.example.org", "BASE_URL": "https://study.example.org"},
-        **{"EMAIL_URL": "smtp+tls://mail.example.org", "CONTACT_KEY": f"{'A' * 43}="},
+        **{"EMAIL_URL": "smtp+tls://mail.example.org/?from=study@example.org", "CONTACT_KEY": f"{'A' * 43}="},
     }
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
     told = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)

@@ -20,6 +20,7 @@ from studies.board.arms import Failure, get_failures
 from studies.care.alarms import CONSOLE
 from studies.models import Stage, Study
 from studies.selection.mails import is_address
+from studies.workbench.delivery_faults import name_mail_fault
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,8 @@ def send_mail(study: Study, failures: Collection[Failure]) -> None:
     try:
         write_mail(study, contact, failures).send()
     except OSError as error:  # smtplib's errors are OSErrors
-        log.error("study %s: its contact could not be told of a model that fails: %s", study.key, error)
+        why = name_mail_fault(error).in_english()
+        log.error("study %s: its contact could not be told of a model that fails: %s", study.key, why)
         cache.delete(f"model-fails:{study.pk}")
 
 

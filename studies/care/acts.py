@@ -4,10 +4,17 @@ from typing import Any
 
 from dialogue.models import RiskEvent
 from studies.models import SafetyAct
+from studies.workbench.delivery_faults import Fault
 
 
 def record_act(
-    event: RiskEvent, kind: SafetyAct.Kind, *, by: Any = None, by_name: str = "", text: str = ""
+    event: RiskEvent,
+    kind: SafetyAct.Kind,
+    *,
+    by: Any = None,
+    by_name: str = "",
+    text: str = "",
+    fault: Fault | None = None,
 ) -> SafetyAct:
     """Store what was done about an event.
 
@@ -15,4 +22,6 @@ def record_act(
     `by_name`, the account's name is kept, so that it stays when the account is deleted.
     """
     name = by_name or (by.get_username() if by else "")
-    return SafetyAct.objects.create(event=event, kind=kind, by=by, by_name=name, text=text)
+    return SafetyAct.objects.create(
+        event=event, kind=kind, by=by, by_name=name, text=text, fault=fault.as_json() if fault else {}
+    )

@@ -32,6 +32,7 @@ from studies.care.sign_words import (
 from studies.models import Alarm, Participation, SafetyAct, Study
 from studies.participation import counts
 from studies.participation.locking import lock_person
+from studies.workbench.delivery_faults import describe_fault
 
 Kind = SafetyAct.Kind
 AROUND = 6  # turns before the sign, and two after it, that the desk shows
@@ -92,6 +93,13 @@ def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
     )
 
 
+class ShownAlarm(NamedTuple):
+    """An alarm, and in words why it was not sent."""
+
+    alarm: Alarm
+    fault: str
+
+
 @dataclass(frozen=True)
 class Sign:
     """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased, `words` are
@@ -102,7 +110,7 @@ class Sign:
     turns: Sequence[Turn]
     words: Sequence[str]
     acts: Sequence[ShownAct]
-    alarms: Sequence[Alarm]
+    alarms: Sequence[ShownAlarm]
     acknowledged: datetime | None
 
     def unread(self) -> set[int]:
@@ -146,7 +154,7 @@ def get_sign(event: RiskEvent) -> Sign:
         turns=_turns_around(event),
         words=find_grave_words(person) if person and event.source == RiskEvent.Source.ANSWER else [],
         acts=[show_act(act, event) for act in event.acts.select_related("by")],
-        alarms=list(event.alarms.all()),
+        alarms=[ShownAlarm(alarm, describe_fault(alarm.fault)) for alarm in event.alarms.all()],
         acknowledged=acknowledged,
     )
 

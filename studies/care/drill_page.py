@@ -16,6 +16,7 @@ from studies.care.drills import send_drill
 from studies.care.sending import Outcome
 from studies.models import Study
 from studies.workbench.access import navigation, show, study_page
+from studies.workbench.delivery_faults import describe_fault
 
 THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
@@ -29,9 +30,11 @@ def drill(request: HttpRequest, study: Study) -> HttpResponse:
         for outcome in send_drill(study, to_all=request.POST.get("to") == "all"):
             tell(request, outcome)
         return redirect("research-drill", study.key)
+    last = study.alarms.filter(event=None).last()
     context = {
         "contacts": contacts,
-        "last": study.alarms.filter(event=None).last(),
+        "last": last,
+        "fault": describe_fault(last.fault) if last else "",
         "local_links": has_local_links(),
         "navigation": navigation(request, study, here=reverse("research-risks", args=[study.key])),
     }
@@ -47,8 +50,8 @@ def has_local_links() -> bool:
 def tell(request: HttpRequest, outcome: Outcome) -> None:
     """Say what came back. Addresses of webhooks are not shown: their paths may be secrets."""
     alarm = outcome.alarm
-    named = {"name": alarm.contact_name(), "channel": alarm.get_channel_display(), "error": outcome.error}
-    if outcome.error:
+    named = {"name": alarm.contact_name(), "channel": alarm.get_channel_display(), "error": outcome.fault}
+    if outcome.fault:
         messages.error(request, _("The drill to %(name)s (%(channel)s) was not sent: %(error)s") % named)
     else:
         messages.success(

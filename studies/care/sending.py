@@ -22,6 +22,7 @@ from studies.care.acts import record_act
 from studies.care.messages import Message, get_message
 from studies.models import Alarm, SafetyAct
 from studies.webhooks.requests import NotTaken, post, sign
+from studies.workbench.delivery_faults import Fault, name_hook_fault, name_mail_fault
 
 log = logging.getLogger(__name__)
 
@@ -34,13 +35,13 @@ AT_ONCE = 8  # a server that hangs must not hold up the others
 class Outcome:
     """The outcome of one try: what the server answered, or why it did not take the message.
 
-    `note` names a fault that did not keep the message from going out.
+    `note` is a fault that did not keep the message from going out.
     """
 
     alarm: Alarm
     answer: str = ""
-    error: str = ""
-    note: str = ""
+    fault: Fault | None = None
+    note: Fault | None = None
 
 
 def send_due(now: datetime | None = None) -> int:
@@ -51,7 +52,7 @@ def send_due(now: datetime | None = None) -> int:
         claimed = [alarm for alarm in due[start : start + AT_ONCE] if claim(alarm)]
         for outcome in send_together(claimed):
             record(outcome)
-            number += not outcome.error
+            number += outcome.fault is None
     return number
 
 
@@ -77,7 +78,7 @@ def send_together(alarms: Iterable[Alarm]) -> list[Outcome]:
         try:
             messages.append((alarm, get_message(alarm, alarm.study.current().spec())))
         except (LookupError, ValueError) as error:  # one that cannot be written must not hold up the others
-            outcomes.append(Outcome(alarm, error=f"the message cannot be written ({type(error).__name__})"))
+            outcomes.append(Outcome(alarm, fault=Fault.of("unwritable", kind=type(error).__name__)))
     if messages:
         with ThreadPoolExecutor(len(messages), thread_name_prefix="alarm") as pool:
             outcomes += pool.map(lambda pair: deliver(*pair), messages)
@@ -90,8 +91,10 @@ def deliver(alarm: Alarm, message: Message) -> Outcome:
         if alarm.channel == Alarm.Channel.WEBHOOK:
             return deliver_to_webhook(alarm, message)
         mail(alarm, message)
-    except (OSError, ValueError, NotTaken) as error:  # smtplib's errors are OSErrors
-        return Outcome(alarm, error=str(error) or type(error).__name__)
+    except NotTaken as error:
+        return Outcome(alarm, fault=name_hook_fault(error))
+    except (OSError, ValueError) as error:
+        return Outcome(alarm, fault=name_mail_fault(error))
     return Outcome(alarm, answer="the mail server has taken it")
 
 
@@ -109,12 +112,12 @@ def mail(alarm: Alarm, message: Message) -> None:
 
 def deliver_to_webhook(alarm: Alarm, message: Message) -> Outcome:
     """Send a request, signed where the study names a key. A key that is missing here does not hold up an alarm."""
-    body, headers, note = webhooks.get_body(alarm.form, message), webhooks.get_headers(alarm.form, message), ""
+    body, headers, note = webhooks.get_body(alarm.form, message), webhooks.get_headers(alarm.form, message), None
     if alarm.secret_env:
         try:
             headers |= sign(body, key=webhooks.get_key(alarm.secret_env), timestamp=int(time.time()))
         except NotTaken as error:
-            note = f"sent without a signature: {error}"
+            note = name_hook_fault(error)
     return Outcome(alarm, answer=post(alarm.address, body, headers), note=note)
 
 
@@ -122,11 +125,11 @@ def record(outcome: Outcome) -> None:
     """Store what came of a try, with an act for the first failure and for the success."""
     alarm, now = outcome.alarm, timezone.now()
     row = Alarm.objects.filter(pk=alarm.pk, sent_at=None)
-    if outcome.error:
-        log.error("alarm %s: not sent: %s", alarm.pk, outcome.error)
+    if fault := outcome.fault:
+        log.error("alarm %s: not sent: %s", alarm.pk, fault.in_english())
         wait = WAITS[min(alarm.attempts, len(WAITS)) - 1]
-        row.update(error=outcome.error, due_at=now + timedelta(seconds=wait))
+        row.update(fault=fault.as_json(), due_at=now + timedelta(seconds=wait))
         if alarm.event and alarm.attempts == 1:
-            record_act(alarm.event, SafetyAct.Kind.FAILED, by_name=alarm.contact, text=outcome.error)
-    elif row.update(sent_at=now, error=outcome.note) and alarm.event:
+            record_act(alarm.event, SafetyAct.Kind.FAILED, by_name=alarm.contact, fault=fault)
+    elif row.update(sent_at=now, fault=outcome.note.as_json() if outcome.note else {}) and alarm.event:
         record_act(alarm.event, SafetyAct.Kind.ALARMED, by_name=alarm.contact, text=alarm.channel)

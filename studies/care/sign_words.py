@@ -20,6 +20,7 @@ from studies.models import Alarm, Participation, SafetyAct
 from studies.models.participation import Status
 from studies.models.safety import name_contact
 from studies.participation.counts import status_label
+from studies.workbench.delivery_faults import describe_fault
 
 Kind, Source = SafetyAct.Kind, RiskEvent.Source
 Words = str | Promise
@@ -111,7 +112,8 @@ def show_act(act: SafetyAct, event: RiskEvent) -> ShownAct:
             act, _("Continued"), _("At once after “Yes, I am safe”, since the sign was only suspected"), who
         )
     words = CODES.get(Kind(act.kind), {})
-    return ShownAct(act, act.get_kind_display(), words.get(act.text, act.text), who)
+    text = describe_fault(act.fault) or words.get(act.text, act.text)
+    return ShownAct(act, act.get_kind_display(), text, who)
 
 
 def show_act_to_stranger(act: SafetyAct, event: RiskEvent) -> ShownAct:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from dialogue.models import RiskEvent
 from studies.design.safety_rules import StoppingRule
 from studies.models import Arm, StoppedArm, Study
+from studies.workbench.delivery_faults import name_mail_fault
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +145,8 @@ def tell_officer(study: Study) -> None:
         try:
             send_mail(_subject(study), _body(study, stop), settings.DEFAULT_FROM_EMAIL, [officer])
         except OSError as error:  # smtplib's errors are OSErrors
-            log.error("study %s: the safety officer could not be told of a paused arm: %s", study.key, error)
+            why = name_mail_fault(error).in_english()
+            log.error("study %s: the safety officer could not be told of a paused arm: %s", study.key, why)
         else:
             StoppedArm.objects.filter(pk=stop.pk).update(officer_told_at=timezone.now())
 

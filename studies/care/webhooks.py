@@ -59,4 +59,4 @@ def get_key(variable: str, environ: Mapping[str, str] = os.environ) -> str:
     try:
         return get_api_key(variable, environ)
     except ProviderError as error:
-        raise NotTaken(error.detail) from error
+        raise NotTaken("unsigned", error.detail, detail=error.detail) from error

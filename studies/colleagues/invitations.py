@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from smtplib import SMTPException
 from typing import Any
 
 from django.conf import settings
@@ -24,6 +23,7 @@ from studies.access.granting import RolesError
 from studies.models import Study
 from studies.models.membership import Role
 from studies.workbench.access import title_of
+from studies.workbench.delivery_faults import Fault, name_mail_fault
 
 log = logging.getLogger(__name__)
 
@@ -94,14 +94,14 @@ def send_invitation(request: HttpRequest, study: Study, invitation: Invitation, 
     if not user.email:
         return _("The account has no mail address.")
     if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
-        return _("This server sends no mail: EMAIL_URL is not set.")
+        return str(Fault.of("no_mail"))
     title = " ".join(title_of(study.current()).split())
     subject = _("You are invited to the study “%(title)s”") % {"title": title}
     try:
         send_mail(subject, text_of(request, title, invitation, roles), settings.DEFAULT_FROM_EMAIL, [user.email])
-    except (OSError, SMTPException) as error:
+    except OSError as error:  # smtplib's errors are OSErrors
         log.warning("an invitation could not be sent: %s", type(error).__name__)
-        return _("The mail server did not take the mail (%(error)s).") % {"error": type(error).__name__}
+        return str(name_mail_fault(error))
     return ""
 
 

@@ -27,6 +27,7 @@ from studies.design.retention_spec import DELETE, write_day
 from studies.design.spec import StudySpec
 from studies.models import Payee, RetentionRecord, Study
 from studies.selection.mails import is_address
+from studies.workbench.delivery_faults import name_mail_fault
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +148,7 @@ def announce(due: Due) -> bool:
         write_mail(due, spec).send()
     except OSError as error:  # smtplib's errors are OSErrors
         own.update(announced_at=None)
-        log.error("retention of %s could not be announced: %s", due.study, type(error).__name__)
+        log.error("retention of %s could not be announced: %s", due.study, name_mail_fault(error).in_english())
         return False
     return True
 

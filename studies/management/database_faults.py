@@ -4,7 +4,6 @@ import re
 
 from django.db import connection
 
-AWAY = "emostudy: DATABASE_URL: the database does not answer"
 NO_DATABASE = re.compile(r'database "([^"]+)" does not exist')
 REFUSED = re.compile(r'(?:password authentication failed for user|role) "([^"]+)"')
 SECONDS = 5  # for a connection
@@ -20,7 +19,12 @@ def describe(error: Exception) -> str:
         )
     if match := REFUSED.search(message):
         return f'emostudy: DATABASE_URL: PostgreSQL refuses the user "{match[1]}". Check the user and the password'
-    return AWAY
+    server = connection.settings_dict
+    place = f"{server['HOST'] or 'localhost'}:{server['PORT'] or 5432}"
+    return (
+        f"emostudy: DATABASE_URL: no connection to a database at {place}. Check host and port in DATABASE_URL, whether "
+        "PostgreSQL runs there, and whether it lets this machine in (pg_hba.conf)"
+    )
 
 
 def find_fault() -> str:

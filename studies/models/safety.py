@@ -57,7 +57,7 @@ class Alarm(models.Model):
     due_at = models.DateTimeField(default=timezone.now, help_text="Not before this; a process that sends it moves it.")
     sent_at = models.DateTimeField(null=True, blank=True, help_text="When the server took it.")
     attempts = models.PositiveIntegerField(default=0)
-    error = models.TextField(blank=True)
+    fault = models.JSONField(default=dict, blank=True, help_text="Why it was not sent, or not signed: code and values.")
     climb_at = models.DateTimeField(
         null=True, blank=True, help_text="The next contact is alarmed then; empty once that is done or not needed."
     )
@@ -116,6 +116,7 @@ class SafetyAct(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     by_name = models.CharField(max_length=150, blank=True, help_text="A contact's name, or 'person'.")
     text = models.TextField(blank=True)
+    fault = models.JSONField(default=dict, blank=True, help_text="Why an alarm was not sent: code and values.")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -161,7 +161,7 @@ def count_waiting(study: Study, *, test: str = "") -> WaitingCounts:
         overdue_turns=turns.filter(state=TurnState.WAITING, created_at__lt=long_ago).count(),
         open_risks=open_risks(study, test=test).count(),
         unsent_alarms=study.alarms.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
-        .exclude(error="")
+        .exclude(fault={})
         .count(),
         without_arms=count_without_arms(study),
     )

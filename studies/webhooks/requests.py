@@ -14,7 +14,14 @@ SECONDS, TO_CONNECT = 20, 5
 
 
 class NotTaken(Exception):
-    """The receiver did not take a message. Its text names no address: those of some services hold a secret."""
+    """The receiver did not take a message: a code with values, and a line for the log.
+
+    Neither names an address: those of some services hold a secret.
+    """
+
+    def __init__(self, code: str, line: str, /, **values: str | int) -> None:
+        super().__init__(line)
+        self.code, self.values = code, values
 
 
 def sign(body: bytes, *, key: str, timestamp: int) -> dict[str, str]:
@@ -42,10 +49,10 @@ async def _post(address: str, body: bytes, headers: Mapping[str, str]) -> str:
         ):
             if 200 <= response.status < 300:
                 return str(response.status)
-            raise NotTaken(f"the webhook answered {response.status}")
+            raise NotTaken("hook_status", f"the webhook answered {response.status}", status=response.status)
     except TimeoutError as error:
-        raise NotTaken("the webhook did not answer in time") from error
+        raise NotTaken("hook_slow", "the webhook did not answer in time") from error
     except aiohttp.ClientConnectorCertificateError as error:
-        raise NotTaken("the certificate of the webhook is not valid") from error
+        raise NotTaken("hook_certificate", "the certificate of the webhook is not valid") from error
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise NotTaken(f"the webhook cannot be reached ({type(error).__name__})") from error
+        raise NotTaken("hook_not_reached", f"the webhook cannot be reached ({type(error).__name__})") from error

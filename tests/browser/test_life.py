@@ -59,7 +59,10 @@ def model_url() -> Iterator[str]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that sends mail, or no study could be opened on it."""
     folder = tmp_path_factory.mktemp("mailing")
-    with mail_server(Box()) as port, serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}") as server:
+    with (
+        mail_server(Box()) as port,
+        serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}/?from=study@example.org") as server,
+    ):
         for study in brief_studies(folder):
             server.load_open(study)
         yield server

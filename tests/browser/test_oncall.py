@@ -38,7 +38,10 @@ def box() -> Box:
 def watched(box: Box, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that sends mail; a study with someone on call, and one whose second line suspects everyone."""
     folder = tmp_path_factory.mktemp("watched")
-    with mail_server(box) as port, serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}") as server:
+    with (
+        mail_server(box) as port,
+        serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}/?from=study@example.org") as server,
+    ):
         for key, rules in (("watched", ONCALL), ("suspicious", SUSPICIOUS)):
             load(server, folder, key, rules)
         yield server

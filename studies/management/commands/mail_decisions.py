@@ -5,7 +5,6 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from studies.care.alarms import CONSOLE
-from studies.care.drills import NO_MAIL
 from studies.design.spec import StudySpec
 from studies.management.command import Command as Base
 from studies.selection.mails import MAILED, WAITING, AddressesRefused, Mail, read_mails, send_mails
@@ -29,7 +28,7 @@ class Command(Base):
     def work(self, study: str, file: Path, only: str | None, send: bool, **_options: Any) -> dict[str, Any]:
         study_row = self.study(study)
         if send and settings.EMAIL_BACKEND == CONSOLE:
-            self.refuse(f"{NO_MAIL} (docs/hosting.md).")
+            self.refuse("EMAIL_URL is not set, so this server sends no mail (docs/hosting.md).")
         try:
             mails, left_out = read_mails(study_row, file)
         except AddressesRefused as refusal:

@@ -3,6 +3,7 @@
 import errno
 import os
 import secrets
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -18,10 +19,13 @@ from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import get_recording
 from studies.management.command import BAD_INPUT
 from studies.management.server_lock import lock_database
+from studies.management.table_check import describe_differences, find_differences
 from studies.models import Study
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 RESEARCHER = "researcher"
+MEGABYTE = 1_000_000
+ROOM = 32 * MEGABYTE  # static files and the first rows of SQLite need 12
 
 
 class Command(BaseCommand):
@@ -34,10 +38,15 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
         self.refuse_faulty_recording()
+        self.refuse_full_disk()
         close_to_others()
         lock = lock_database()  # before anything changes; the server takes it anew
         self.refuse_unusable_address()
         call_command("migrate", verbosity=0, interactive=False)
+        if differences := find_differences():
+            sys.exit(describe_differences(differences))
+        if not settings.LOOPBACK_ONLY:
+            self.check(include_deployment_checks=True)  # a public server says in its log what is missing
         call_command("collectstatic", verbosity=0, interactive=False)
         load_demo_once()
         password = researcher_password()
@@ -60,6 +69,14 @@ class Command(BaseCommand):
         if fault := fault_of_address(settings.HOST, settings.PORT):
             self.stderr.write(f"emostudy: {fault}")
             sys.exit(BAD_INPUT)
+
+    def refuse_full_disk(self) -> None:
+        free = shutil.disk_usage(settings.VAR).free
+        if free < ROOM:
+            sys.exit(
+                f"emostudy: VAR_DIR: {settings.VAR} has {free // MEGABYTE} MB left, and the start needs "
+                f"{ROOM // MEGABYTE} MB. Make room there: old exports, reports and backups are the largest"
+            )
 
     def tell(self, password: str) -> None:
         """Print where the server is, and how to sign in. What a server on the net prints is kept in a log, which is no

@@ -38,7 +38,7 @@ class Command(Base):
         outcomes = send_drill(study_row, to_all=all)
         for outcome in outcomes:
             self.say(line_of(outcome))
-        sent = [outcome.alarm for outcome in outcomes if not outcome.error]
+        sent = [outcome.alarm for outcome in outcomes if not outcome.fault]
         contacts = sorted({alarm.contact for alarm in sent})
         answered = self.wait_for(sent, contacts, wait * 60) if wait and sent else set()
         return {
@@ -82,6 +82,6 @@ def line_of(outcome: Outcome) -> str:
     the path may be a secret."""
     alarm = outcome.alarm
     place = urlsplit(alarm.address).hostname if alarm.channel == Alarm.Channel.WEBHOOK else alarm.address
-    came = f"not sent: {outcome.error}" if outcome.error else f"sent, the answer was: {outcome.answer}"
+    came = f"not sent: {outcome.fault}" if outcome.fault else f"sent, the answer was: {outcome.answer}"
     note = f" ({outcome.note})" if outcome.note else ""
     return f"{alarm.contact}, {alarm.get_channel_display()} to {place}: {came}{note}"

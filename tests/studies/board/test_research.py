@@ -222,7 +222,7 @@ def test_overview_tells_of_alarms_that_could_not_be_sent(desk, study):
     person = factories.person(study)
     event = RiskEvent.objects.create(subject=person.code, source="answer", level=4)
     [alarm] = raise_alarm(event)
-    Alarm.objects.filter(pk=alarm.pk).update(error="refused")
+    Alarm.objects.filter(pk=alarm.pk).update(fault={"code": "refused", "values": {}})
 
     shown = desk.get(address("study")).context["stuck"]
 

@@ -285,11 +285,11 @@ def test_a_webhook_that_is_down_holds_up_no_mail_and_is_tried_again(event, box, 
     raise_and_send(event)
     assert box.recipients() == ["ann@example.org"]
     alarm = Alarm.objects.get(channel="webhook")
-    assert (alarm.sent_at, alarm.error) == (None, "the webhook answered 503")
+    assert (alarm.sent_at, alarm.fault) == (None, {"code": "hook_status", "values": {"status": 503}})
     hook.status = 200
     sending.send_due(timezone.now() + timedelta(seconds=20))
     alarm.refresh_from_db()
-    assert (alarm.attempts, alarm.error, alarm.sent_at is None) == (2, "", False)
+    assert (alarm.attempts, alarm.fault, alarm.sent_at is None) == (2, {}, False)
     assert [kind for kind, _name in kinds(event)] == ["failed", "alarmed", "alarmed"]
 
 
@@ -297,7 +297,7 @@ def test_no_redirect_is_followed(event, box, hook):
     hook.status, hook.location = 307, hook.address + "/elsewhere"
     raise_and_send(event)
     assert len(hook.requests) == 1
-    assert Alarm.objects.get(channel="webhook").error == "the webhook answered 307"
+    assert Alarm.objects.get(channel="webhook").fault["values"] == {"status": 307}
 
 
 def test_a_key_that_is_not_set_holds_up_no_alarm_and_is_named(event, box, hook, monkeypatch):
@@ -305,7 +305,7 @@ def test_a_key_that_is_not_set_holds_up_no_alarm_and_is_named(event, box, hook, 
     raise_and_send(event)
     alarm = Alarm.objects.get(channel="webhook")
     assert alarm.sent_at is not None
-    assert "HOOK_SECRET" in alarm.error
+    assert "HOOK_SECRET" in alarm.fault["values"]["detail"]
     assert "X-Emostudy-Signature" not in hook.requests[0][0]
 
 

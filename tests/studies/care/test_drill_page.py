@@ -49,7 +49,7 @@ def test_page_sends_to_all(desk, study, box, hook):
 def test_page_says_why_a_drill_was_not_sent_and_no_secret_address(desk, study, box, hook):
     hook.status = 500
     told = desk.post(PAGE, {"to": "first"}, follow=True).content.decode()
-    assert "The drill to Ann (Webhook) was not sent: the webhook answered 500" in told
+    assert "The drill to Ann (Webhook) was not sent: The webhook answered 500. Check its address" in told
     assert hook.address not in told
 
 

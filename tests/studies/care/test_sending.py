@@ -27,7 +27,7 @@ def test_mail_reaches_the_one_on_call_without_a_word_of_the_conversation(
     assert person.row.code in box.texts()[0]
     assert "kill" not in box.mails[0][1]
     alarm = Alarm.objects.get()
-    assert (alarm.event, alarm.attempts, alarm.error) == (RiskEvent.objects.get(), 1, "")
+    assert (alarm.event, alarm.attempts, alarm.fault) == (RiskEvent.objects.get(), 1, {})
     assert alarm.sent_at is not None
     assert [(act.kind, act.by_name) for act in SafetyAct.objects.all()] == [("alarmed", "on call")]
 
@@ -40,14 +40,14 @@ def test_mail_that_no_server_takes_stays_due_and_is_sent_later(
         person.say(GRAVE)
     alarm = Alarm.objects.get()
     assert alarm.sent_at is None
-    assert "refused" in alarm.error.lower()
+    assert alarm.fault == {"code": "not_reached", "values": {"place": f"127.0.0.1:{settings.EMAIL_PORT}"}}
     assert person.step.kind == "held"
     settings.EMAIL_PORT = right
     assert sending.send_due(timezone.now()) == 0
     later = timezone.now() + timedelta(seconds=sending.WAITS[0] + 1)
     assert [sending.send_due(later), sending.send_due(later)] == [1, 0]
     assert len(box.mails) == 1
-    assert Alarm.objects.get().error == ""
+    assert Alarm.objects.get().fault == {}
     assert list(SafetyAct.objects.values_list("kind", flat=True)) == ["failed", "alarmed"]
 
 
@@ -82,7 +82,7 @@ def test_address_from_before_it_was_checked_adds_no_line_to_the_head_of_a_mail(
         person.say(GRAVE)
     alarm = Alarm.objects.get()
     assert (box.mails, alarm.sent_at) == ([], None)
-    assert alarm.error.startswith("Invalid address")
+    assert alarm.fault["code"] == "bad_address"
 
 
 def test_a_message_that_cannot_be_written_holds_up_no_other(box, person, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_message_that_cannot_be_written_holds_up_no_other(box, person, monkeyp
     assert sending.send_due() == 1
     first.refresh_from_db()
     second.refresh_from_db()
-    assert (first.sent_at, first.error) == (None, "the message cannot be written (LookupError)")
+    assert (first.sent_at, first.fault) == (None, {"code": "unwritable", "values": {"kind": "LookupError"}})
     assert second.sent_at is not None
 
 
@@ -114,7 +114,7 @@ def test_a_study_that_names_nobody_holds_the_person_all_the_same_and_says_so(
     with django_capture_on_commit_callbacks(execute=True):
         person.say(GRAVE)
     assert person.step.kind == "held"
-    assert list(SafetyAct.objects.values_list("kind", "text")) == [("failed", "the study names no one on call")]
+    assert list(SafetyAct.objects.values_list("kind", "fault__code")) == [("failed", "no_contact")]
     page = person.page().content.decode()
     assert "We have not reached anyone on our team yet." in page
     assert "is being told now" not in page

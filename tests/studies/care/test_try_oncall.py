@@ -53,7 +53,7 @@ def test_a_drill_to_all(study, box, hook):
 def test_a_drill_that_cannot_be_sent_ends_with_1_and_is_not_repeated(study, box, hook):
     hook.status = 500
     told, summary = drill()
-    assert "not sent: the webhook answered 500" in told
+    assert "not sent: The webhook answered 500" in told
     assert (summary["failed"], told.splitlines()[-1]) == (1, "exit 1")
     assert sending.send_due() == 0
 

@@ -122,7 +122,6 @@ def test_every_text_of_a_person_is_named_or_known():
     """A new column with free text must be cleared, or named here with the reason why it stays."""
     stays = {
         "calls": {"prompt_version"},
-        "alarms": {"error"},  # of a mail server
         "conversations": {"opening", "opening_request"},  # said before the person said anything
         "answers": {"text"},  # cleared by item
     }

@@ -1,6 +1,7 @@
 """`make run` has a runner of jobs beside its server, once there are jobs."""
 
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -8,9 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from studies.management.commands.start import Command
 from tests.faults.database import SQLite
 from tests.server import ROOT, Server, environment, serving
 
@@ -123,3 +126,11 @@ def test_server_on_the_net_prints_its_own_address_and_no_password(tmp_path: Path
     assert "researcher: https://study.example.org/research/" in printed
     assert f"sign in as: researcher   password: in {password}" in printed
     assert password.read_text() not in "\n".join(printed)
+    assert any("(studies.W002) Contact data such as Prolific IDs are not stored" in line for line in printed)
+    assert any("(security.W012) SESSION_COOKIE_SECURE is not set to True" in line for line in printed)
+
+
+def test_start_on_a_full_disk_says_which_folder_needs_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: SimpleNamespace(free=7_000_000))
+    with pytest.raises(SystemExit, match=r"emostudy: VAR_DIR: .* has 7 MB left, and the start needs 32 MB"):
+        Command().refuse_full_disk()

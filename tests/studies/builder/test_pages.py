@@ -830,3 +830,35 @@ def test_boxes_have_words_with_the_key_beneath(desk):
     assert words["if_profit"] == "About commercial profit from the data: …"
     assert words["if_cross_border"].startswith("I agree that my chat texts are sent to")
     assert "" not in words
+
+
+def test_a_language_that_a_draft_gets_later_has_no_texts_until_they_are_translated(desk):
+    draft = start_draft(desk, "minimal")
+    desk.post(
+        address(draft, "consent"),
+        {**posted(desk.get(address(draft, "consent"))), "consent.pi_name": "Dr. Lee", "consent.min_age": "18"},
+    )
+
+    told = messages_after(desk, draft, "basics", languages=["en", "zh"])
+
+    draft.refresh_from_db()
+    lacking = [place for place in check_draft(draft).faults if place.endswith(".zh")]
+    assert {"title.zh", "consent.pi_name.zh"} <= set(lacking)
+    assert not {"consent.min_age.zh", "consent.contact_email.zh"} & set(lacking)
+    assert told[-1] == f"{len(lacking)} texts are missing in 简体中文: the page “Draft” names each."
+    [title] = [one for one in desk.get(address(draft, "basics")).context["fields"] if one.key == "title"]
+    assert [part.value for part in title.parts] == ["A conversation", ""]
+    outline = desk.get(address(draft)).content.decode()
+    assert f'href="{address(draft, "basics")}#title.zh"' in outline
+    assert f'href="{address(draft, "consent")}#consent.pi_name.zh"' in outline
+    assert outline.count("is missing in 简体中文") == len(lacking)
+
+
+def test_a_draft_that_changes_its_language_keeps_the_texts_of_the_earlier_one(desk):
+    draft = start_draft(desk, "minimal")
+    messages_after(desk, draft, "basics", languages=["zh"])
+    [title] = [one for one in desk.get(address(draft, "basics")).context["fields"] if one.key == "title"]
+    assert [part.value for part in title.parts] == [""]
+    messages_after(desk, draft, "basics", languages=["en"])
+    [title] = [one for one in desk.get(address(draft, "basics")).context["fields"] if one.key == "title"]
+    assert [part.value for part in title.parts] == ["A conversation"]

@@ -371,6 +371,9 @@ def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpRespo
     if act == "add":
         preset = find_preset(request.POST.get("preset", ""))
         number = document.add_row(section.place, preset.values if preset else first_values(section))
+        if section.slug == STEPS and document.get((STEPS, number - 1, "kind")) == "debrief":  # which must stay the last
+            document.move_row(section.place, number, -1)
+            number -= 1
         store(request, draft, text=document.text)
         return redirect("research-draft-row", draft.pk, slug, number)
     number = int(written) if written.isdigit() else -1

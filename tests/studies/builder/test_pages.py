@@ -454,6 +454,12 @@ def test_draft_of_an_opened_study_asks_why_and_shows_what_changes(desk):
     assert "<code>min_turns = 5</code>" in asked
     assert desk.post(load, {"reason": " "}).status_code == 422
     assert study.protocols.count() == 1
+    messages_after(desk, draft, "basics", languages=["zh"])
+    reader = factories.person(study, language="en")
+    reader.consents.create(instrument="consent_template", version="1", text_hash="x", language="en", boxes={})
+    refused = desk.post(load, {"reason": "Ten turns tire people.", "asks_again": "on"})
+    assert "would be asked for their consent in a language that is not theirs" in refused.content.decode()
+    Participation.objects.update(language="zh")
     desk.post(load, {"reason": "Ten turns tire people.", "asks_again": "on"})
     kept = Amendment.objects.get()
     assert (kept.number, kept.reason, kept.asks_again, kept.by_name) == (1, "Ten turns tire people.", True, "ada")
@@ -862,3 +868,13 @@ def test_a_draft_that_changes_its_language_keeps_the_texts_of_the_earlier_one(de
     messages_after(desk, draft, "basics", languages=["en"])
     [title] = [one for one in desk.get(address(draft, "basics")).context["fields"] if one.key == "title"]
     assert [part.value for part in title.parts] == ["A conversation"]
+
+
+def test_a_new_step_comes_before_the_debrief(desk):
+    draft = start_draft(desk)
+    rows = f"{address(draft, 'steps')}rows/"
+    added = desk.post(rows, {"act": "add", "seen": rows_seen(desk, draft, "steps")})
+    draft.refresh_from_db()
+    kinds = [row["kind"] for row in StudyDocument(draft.text).get(("steps",))]
+    assert kinds[-2:] == ["questionnaire", "debrief"]
+    assert added["Location"] == address(draft, "steps", len(kinds) - 2)

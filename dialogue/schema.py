@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from copy import deepcopy
 from dataclasses import dataclass, is_dataclass
 from dataclasses import fields as dataclass_fields
-from functools import cache
+from functools import cache, reduce
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -72,8 +72,15 @@ def about(meaning: str, example: Any, **limits: Any) -> Any:
     return Field(description=meaning, examples=[example], **limits)
 
 
+@dataclass(frozen=True)
 class Needed:
-    """A mark of a key that must not be left blank."""
+    """A mark of a key that must not be left blank. `unless`: the place, in the same table, of what makes up for it."""
+
+    unless: tuple[str, ...] = ()
+
+    def is_made_up_for(self, table: Any) -> bool:
+        """Return whether the table has what makes up for the key."""
+        return bool(self.unless) and not is_blank(reduce(getattr, self.unless, table))
 
 
 def check_slug(text: str) -> str:
@@ -323,10 +330,6 @@ class FaultList:
             if not any(place[: len(each)] == each for each in places):
                 self.places.setdefault(place, []).append(message)
 
-    def forget(self, place: Place) -> None:
-        """Drop the faults of a place that a rule about other places allows."""
-        self.places.pop(place, None)
-
     def is_faulty(self, place: Place) -> bool:
         """Return whether something is wrong at a place or below it."""
         return any(each[: len(place)] == place for each in self.places)
@@ -436,7 +439,8 @@ def members_of(value: Any, schema: Any) -> Iterator[tuple[str | int, Any, Schema
 def blank_keys(value: Any, schema: Any, place: Place = ()) -> Iterator[Place]:
     """Return the places of needed keys that are blank."""
     for key, member, field in members_of(value, schema):
-        if field.marker(Needed) and member is not None and is_blank(member):
+        needed = field.marker(Needed)
+        if needed and member is not None and is_blank(member) and not needed.is_made_up_for(value):
             yield (*place, key)
         yield from blank_keys(member, field.kind, (*place, key))
 

@@ -1,5 +1,6 @@
 // The conversation page: what the socket tells becomes bubbles and cards, what the person does becomes frames.
 import { Flags } from "./flags.js";
+import { writeMoment } from "./moments.js";
 import { leave } from "./offline.js";
 import { ChatSocket } from "./socket.js";
 import { Timing } from "./timing.js";
@@ -40,11 +41,11 @@ const socket = new ChatSocket(code, { onFrame: (frame) => handlers[frame.type]?.
 const handlers = {
   ack({ id, turn }) {
     asked = Math.max(asked, turn);
-    settle(ownBubble(id), `${words.saved} · ${timeOf(new Date())}`);
+    settle(ownBubble(id), `${words.saved} · ${writeMoment(new Date())}`);
   },
   message({ id, turn, text, sent_at }) {
     asked = Math.max(asked, turn);
-    settle(ownBubble(id, text, turn), sent_at ? `${words.saved} · ${timeOf(new Date(sent_at))}` : words.saved);
+    settle(ownBubble(id, text, turn), sent_at ? `${words.saved} · ${writeMoment(new Date(sent_at))}` : words.saved);
   },
   chunk({ turn, at, text }) {
     const bubble = replies.get(turn) ?? addReply(turn);
@@ -57,7 +58,7 @@ const handlers = {
   reply({ turn, text, seq, sent_at }) {
     const bubble = replies.get(turn) ?? addReply(turn);
     parts.log.removeAttribute("aria-busy");
-    stateOf(bubble).textContent = sent_at ? timeOf(new Date(sent_at)) : "";
+    stateOf(bubble).textContent = sent_at ? writeMoment(new Date(sent_at)) : "";
     setText(bubble, text);
     bubble.dataset.seq = seq;
     timing.begin();
@@ -307,13 +308,6 @@ function moveOn(card, next, wait) {
     soon.style.visibility = "hidden"; // not gone: the button beside it must not move away under the finger
   };
   for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) document.addEventListener(kind, linger);
-}
-
-/** The time of day, and the day where it is not today. */
-function timeOf(moment) {
-  const isToday = moment.toDateString() === new Date().toDateString();
-  const day = isToday ? {} : { month: "short", day: "numeric" };
-  return moment.toLocaleString(document.documentElement.lang, { ...day, hour: "2-digit", minute: "2-digit" });
 }
 
 // Following the end of the conversation, but only for those who are there

@@ -343,10 +343,11 @@ def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 def erase(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     """Ask for the code, then erase the person and show what was removed."""
     person = person_for(study, code)
+    context = {"person": person, "open_signs": counts.open_risks_of(person).count()}
     if request.method == "GET":
-        return show(request, study, "erase", {"person": person})
+        return show(request, study, "erase", context)
     if request.POST.get("code", "").strip() != person.code:
-        return show(request, study, "erase", {"person": person, "wrong": True}, status=400)
+        return show(request, study, "erase", {**context, "wrong": True}, status=400)
     removed = erasure.erase(person)
     rows = [(labels.word(labels.HOLDINGS, kind), number) for kind, number in removed.rows.items() if number]
-    return show(request, study, "erased", {"person": person, "removed": removed, "rows": rows})
+    return show(request, study, "erased", {**context, "removed": removed, "rows": rows})

@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
@@ -17,6 +16,7 @@ from studies.board.planner_chart import chart
 from studies.models import Study, Task
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
+from studies.workbench.asking_first import start_work
 from studies.workbench.rating_tables import item_name, title_of
 from studies.workbench.recent_tasks import recent_tasks
 from studies.workbench.result_notes import join_notes, word_notes
@@ -55,8 +55,7 @@ def precision(request: HttpRequest, study: Study) -> HttpResponse:
     initial = {"of": value_of(plan["of"]) if plan else "", "include_tests": includes_tests(study, newest or results)}
     form = PrecisionForm(rows, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        tasks.start(study, "plan", form.arguments(), request.user)
-        return redirect("research-precision", study.key)
+        return start_work(request, study, "plan", form.arguments(), back="research-precision")
     context = {
         "form": form,
         "agreements": rows,

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext_lazy
 from django.views.decorators.clickjacking import xframe_options_sameorigin
@@ -24,7 +24,7 @@ from studies.participation.language import instrument_language
 from studies.participation.unblinding import is_blinded, unblinding_of
 from studies.workbench import tasks
 from studies.workbench.access import show, study_page, study_page_after_timeouts
-from studies.workbench.asking_first import ask_first
+from studies.workbench.asking_first import ask_first, start_work
 from studies.workbench.paid_work import PAID
 from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import RECENT, recent_tasks, task_row
@@ -79,8 +79,8 @@ def start(request: HttpRequest, study: Study, command: str) -> HttpResponse:
         return work_page(request, study, command, form, status=400)
     if command in PAID:
         return ask_first(study, command, form.arguments(), back="research-analysis")
-    tasks.start(study, command, form.arguments(), request.user)
-    return redirect("research-export" if command == "export" else "research-analysis", study.key)
+    back = "research-export" if command == "export" else "research-analysis"
+    return start_work(request, study, command, form.arguments(), back=back)
 
 
 def work_page(request: HttpRequest, study: Study, command: str, form: forms.Form, *, status: int) -> HttpResponse:

@@ -241,13 +241,14 @@ def make_field(
     choices = choices_for(one_of_them, is_member=kind == SEVERAL) if kind in (CHOICE, SEVERAL) else []
     values = value if isinstance(value, list) else [value]
     unknown = [(one, one) for one in values if choices and isinstance(one, str) and one not in dict(choices)]
+    needed = schema_field.marker(Needed)
     return Field(
         place,
         kind,
         explain(schema_field),
         value,
         usual=describe_usual(schema, schema_field),
-        needed=schema_field.marker(Needed) is not None,
+        needed=needed is not None and not (needed.unless and document.get((*place[:-1], *needed.unless))),
         languages=languages,
         choices=tuple(Choice(one, label, one in values) for one, label in [*choices, *unknown]),
         faults=faults_at(faults, place),

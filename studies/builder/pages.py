@@ -13,10 +13,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.documents import DocumentError
+from dialogue.templatetags.languages import listed
 from studies.access.granting import make_founder, may_load
 from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store, title_of
-from studies.builder.drafts import CheckedDraft, check_draft, foresee, load_draft
+from studies.builder.drafts import LANGUAGE_NAMES, CheckedDraft, check_draft, foresee, load_draft
 from studies.builder.pasted_keys import refuse_pasted_keys
 from studies.builder.place_words import describe_place
 from studies.builder.sections import Section, get_sections, owner_of
@@ -27,7 +28,7 @@ from studies.design.writing import dump_to_compare
 from studies.instruments.own_instruments import find_own
 from studies.models import Amendment, Study, StudyDraft
 from studies.participation.durations import remark_on_times
-from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels
+from studies.setup.storage import AmendmentNeeded, AmendmentReason, LacksLanguages, NamesModels
 
 
 class LeftToDo(NamedTuple):
@@ -97,6 +98,15 @@ def load(request: HttpRequest, draft: StudyDraft) -> HttpResponse:
         message = _("People who are asked again read this text, and it names %(names)s. Please leave that out.")
         if form:
             form.add_error("reason", message % {"names": error})
+        return load_page(request, draft, checked, form)
+    except LacksLanguages as error:
+        message = _(
+            "People who are taking part in %(languages)s would be asked for their consent in a language that is not "
+            "theirs. Keep that language, or do not ask again."
+        )
+        if form:
+            names = listed(LANGUAGE_NAMES[language] for language in error.languages)
+            form.add_error("asks_again", message % {"languages": names})
         return load_page(request, draft, checked, form)
     except (StudyFileError, AmendmentNeeded):  # an instrument or an address has come or gone, or the study was opened
         messages.error(request, _("The draft cannot be loaded yet. See what is left to do below."))

@@ -22,12 +22,13 @@ from studies.builder.conflicts import get_hashes, get_rows_hash, list_lost, merg
 from studies.builder.consent import add_placeholders
 from studies.builder.document import StudyDocument, walk_rows
 from studies.builder.draft_pages import draft_page, read_document, show_draft, store
-from studies.builder.drafts import CheckedDraft, check_draft, get_languages
+from studies.builder.drafts import LANGUAGE_NAMES, CheckedDraft, check_draft, get_languages
 from studies.builder.fields import Field, Part, UnreadError, faults_at, make_fields, read_typed, show, show_unread
 from studies.builder.files import list_files, prompt_fields, save_file
 from studies.builder.pasted_keys import forget_pasted_keys
 from studies.builder.presets import PRESETS, Preset, find_preset
-from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section
+from studies.builder.sections import CONSENT, NAMES, PROMPTS, Section, find_section, get_sections
+from studies.builder.translating import leave_to_translate
 from studies.instruments.loading import RATING_SCALE, instrument_ids, load
 from studies.models import Participation, StudyDraft
 from studies.participation.language import instrument_language
@@ -76,6 +77,16 @@ def make_section_fields(section: Section, place: Place, document: StudyDocument,
     languages = get_languages(document)
     fields = make_fields(section.schema, place, document, languages, checked.faults)
     return add_placeholders(fields, document, languages, checked.faults) if section.slug == CONSENT else fields
+
+
+def walk_fields(document: StudyDocument) -> Iterator[Field]:
+    """Yield the fields of all sections that fields can show."""
+    for section in get_sections():
+        if section.slug == PROMPTS or not is_editable(section, document):
+            continue
+        rows = [(*section.place, number) for number in range(document.count(section.place))]
+        for place in rows if section.is_list else [section.place]:
+            yield from make_section_fields(section, place, document, CheckedDraft(None))
 
 
 @require_http_methods(["GET", "POST"])
@@ -183,13 +194,17 @@ def fields_page(
     saved = make_section_fields(section, place, document, CheckedDraft(None))
     if get_hashes(saved) != seen:
         return page.show_clash(seen)
+    earlier = get_languages(document)
     unread = write_fields(document, saved, request.POST)
+    if added := [code for code in get_languages(document) if code not in earlier]:
+        leave_to_translate(document, walk_fields(document), earlier)
     if preset := find_preset(request.POST.get("preset", "")):
         tell_preset(request, preset, fill_in_preset(document, place, preset, saved))
     if number is None and place and document.get(place) == {}:
         document.set(place, None)  # the study has no such section
     has_changed = save_text(draft, document.text)
     tell_saved(request, page.fields, unread, has_changed=has_changed)
+    tell_untranslated(request, page.checked_draft, added)
     if unread:
         return page.show_unread(unread)
     return make_questionnaire(section, request.path) if "make" in request.POST else redirect(request.path)
@@ -290,6 +305,19 @@ def tell_saved(request: HttpRequest, fields: Sequence[Field], unread: Mapping[st
         messages.info(request, _("Nothing has changed."))
 
 
+def tell_untranslated(request: HttpRequest, checked: CheckedDraft, added: Sequence[str]) -> None:
+    """Show a message about the texts that languages lack which the draft has just got."""
+    for code in added:
+        lacking = sum(1 for place in checked.faults if place.endswith(f".{code}"))
+        if lacking:
+            message = ngettext(
+                "%(lacking)d text is missing in %(language)s: the page “Draft” names it.",
+                "%(lacking)d texts are missing in %(language)s: the page “Draft” names each.",
+                lacking,
+            )
+            messages.warning(request, message % {"lacking": lacking, "language": LANGUAGE_NAMES[code]})
+
+
 def write_fields(document: StudyDocument, fields: Sequence[Field], posted: QueryDict) -> dict[str, str]:
     """Write what was typed; return what is wrong with what could not be, by the name of its input."""
     unread = {}
@@ -343,6 +371,9 @@ def change_rows(request: HttpRequest, draft: StudyDraft, slug: str) -> HttpRespo
     if act == "add":
         preset = find_preset(request.POST.get("preset", ""))
         number = document.add_row(section.place, preset.values if preset else first_values(section))
+        if section.slug == STEPS and document.get((STEPS, number - 1, "kind")) == "debrief":  # which must stay the last
+            document.move_row(section.place, number, -1)
+            number -= 1
         store(request, draft, text=document.text)
         return redirect("research-draft-row", draft.pk, slug, number)
     number = int(written) if written.isdigit() else -1

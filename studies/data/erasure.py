@@ -1,9 +1,9 @@
 """Remove a person's data everywhere it went, by the table of `holdings.py`.
 
 What is left is a code, a track, that they withdrew and a receipt, to be counted, and what they were paid; of one who
-never agreed to take part also how far they came. Signs of danger that still wait for the one on call when a person
-deletes their own data stay without words. The audit log, the payment ledger and adverse events keep their record
-code, which then leads to no one.
+never agreed to take part also how far they came. Signs of danger that still wait for the one on call stay without
+words, whoever erases: the person is in danger still. The audit log, the payment ledger and adverse events keep their
+record code, which then leads to no one.
 """
 
 import logging
@@ -16,6 +16,7 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from dialogue.models import Conversation, RiskEvent
+from studies.audit.acting import get_actor
 from studies.audit.chain import record
 from studies.care.acts import record_act
 from studies.care.answers import PERSON
@@ -91,8 +92,10 @@ def erase_everybody(study: Study) -> RemovedRecords:
 def erase_rows_of_everybody(study: Study) -> RemovedRecords:
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     book_owed(fresh)
-    removed = RemovedRecords(remove_rows(scope_of_study(fresh)))
-    for person in fresh.participations.exclude(record_code=None):
+    people = list(fresh.participations.exclude(record_code=None))
+    kept = [sign for person in people for sign in keep_waiting_signs(person, by_person=False)]
+    removed = RemovedRecords(remove_rows(scope_of_study(fresh), kept_signs=kept))
+    for person in people:
         cut_links(person)
     record(fresh.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
     return removed
@@ -138,23 +141,26 @@ def erase_rows(participation: Participation, *, by_person: bool = False) -> Remo
         person.status = Status.WITHDRAWN
         person.save(update_fields=["status"])
     book_owed(person.study)  # the rule needs what is erased now
-    kept = keep_waiting_signs(person) if by_person else []
+    kept = keep_waiting_signs(person, by_person=by_person)
     removed = RemovedRecords(remove_rows(scope_of(person), kept_signs=kept))
     cut_links(person)
     return removed
 
 
-def keep_waiting_signs(person: Participation) -> list[int]:
+def keep_waiting_signs(person: Participation, *, by_person: bool) -> list[int]:
     """Take all words out of the signs of danger that wait for the one on call, and return the keys of these signs.
 
-    Whoever deletes their data in danger is in danger still, so the alarm goes on until someone acknowledges it.
+    Whoever is erased in danger is in danger still, so the alarm goes on until someone acknowledges it.
     """
     signs = list(open_risks_of(person))
-    for sign in signs:
+    for sign in [] if person.is_erased() else signs:
         sign.acts.exclude(kind__in=CODES).update(text="")
         sign.conversation, sign.turn, sign.note = None, None, ""
         sign.save(update_fields=["conversation", "turn", "note"])
-        record_act(sign, SafetyAct.Kind.ANSWERED, by_name=PERSON, text=DELETED)
+        if by_person:
+            record_act(sign, SafetyAct.Kind.ANSWERED, by_name=PERSON, text=DELETED)
+        else:
+            record_act(sign, SafetyAct.Kind.ERASED, by_name=get_actor().name)
     return [sign.pk for sign in signs]
 
 

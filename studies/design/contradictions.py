@@ -37,10 +37,12 @@ from studies.design.spec import (
     Text,
 )
 from studies.design.strata import strata_faults
-from studies.instruments.loading import path_of
+from studies.instruments.loading import RATING_SCALE, path_of
 from studies.instruments.wording import keep_parts, placeholders
 
 REVIEWER = "reviewer"
+QUESTIONNAIRE = "questionnaire"  # the kind of step
+CHECKPOINT, REPLY_RATING = "turn_checkpoint", "reply_rating"  # rating scales about a part of a conversation
 OF_REVIEWERS = ("reviews", "pairs")  # the steps that no one else has
 FOR_REVIEWERS = ("questionnaire", "training", *OF_REVIEWERS, "debrief")
 ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
@@ -79,7 +81,7 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
     yield from _chat_faults(spec)
     yield from _opening_faults(spec)
     yield from _step_faults(spec)
-    yield from _guide_faults(spec, instruments, instrument_folder)
+    yield from _instrument_faults(spec, instruments, instrument_folder)
     if spec.consent is None:
         yield ("consent",), _("is missing")
     else:
@@ -236,15 +238,41 @@ def _blinding_step_faults(number: int, spec: StudySpec, step: StepSpec) -> Itera
         yield ("steps", number, "instrument"), _('must be "%(instrument)s"', instrument=BLINDING)
 
 
-def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Rule]:
+def _instrument_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Rule]:
+    """Return interviews without a guide, and questionnaires that are made for another place."""
     for number, step in enumerate(spec.steps):
-        if step.kind == INTERVIEW and step.instrument in instruments:
-            guide = json.loads(path_of(step.instrument, folder).read_text(encoding="utf-8"))
-            if guide.get("kind") != INTERVIEW:
-                yield (
-                    ("steps", number, "instrument"),
-                    _('"%(instrument)s" is no interview guide', instrument=step.instrument),
-                )
+        if step.kind not in (INTERVIEW, QUESTIONNAIRE) or step.instrument not in instruments:
+            continue
+        place, name = ("steps", number, "instrument"), step.instrument
+        form = json.loads(path_of(name, folder).read_text(encoding="utf-8"))
+        if step.kind == INTERVIEW and form.get("kind") != INTERVIEW:
+            yield place, _('"%(instrument)s" is no interview guide', instrument=name)
+        elif step.kind == QUESTIONNAIRE and (wrong := _misplaced(name, form)):
+            yield place, wrong
+
+
+def _misplaced(name: str, form: Mapping[str, Any]) -> str:
+    """Return where an instrument belongs that is made for another place than a questionnaire step; else nothing."""
+    by_name = {
+        CHECKPOINT: _('"%(instrument)s" is for checkpoints: name it in chat.checkpoint_instrument', instrument=name),
+        REPLY_RATING: _('"%(instrument)s" comes under each reply: set chat.rate_each_reply', instrument=name),
+        BLINDING: _('"%(instrument)s" belongs to a step of the kind blinding', instrument=name),
+    }
+    by_kind = {
+        RATING_SCALE: _('"%(instrument)s" rates a conversation: name it in chat.final_instruments', instrument=name),
+        "reply_flag": _(
+            '"%(instrument)s" comes by itself beside each reply while a counsellor plays a role: take this step out',
+            instrument=name,
+        ),
+        "pairwise": _(
+            '"%(instrument)s" compares two conversations: reviewers get it by a plan of comparisons (plan_pairs)',
+            instrument=name,
+        ),
+        "quiz": _('"%(instrument)s" belongs to a step of the kind training', instrument=name),
+        INTERVIEW: _('"%(instrument)s" belongs to a step of the kind interview', instrument=name),
+        "form": _('"%(instrument)s" is a consent form: name it in [consent]', instrument=name),
+    }
+    return by_name.get(name) or by_kind.get(form.get("kind", ""), "")
 
 
 def _guessed_arm_faults(spec: StudySpec) -> Iterator[Rule]:

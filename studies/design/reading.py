@@ -56,8 +56,6 @@ def read_study(
     around = Surroundings(languages_of(document), instruments, prompt_folders, card_folders, reserved_keys)
     file, fault_list = check(StudyFile, document, around=around)
     if file is not None:
-        if file.safety.oncall and not document.get("oncall_email"):
-            fault_list.forget(("oncall_email",))  # alarms go to the rota
         prompts = find_prompts(file, around)
         spec = study_from(file, {place: texts for place, texts, _wrong in prompts})
         contrasts, wrong_contrasts = resolve_contrasts(file.primary, spec, instruments, instrument_folder)

@@ -487,6 +487,11 @@ class StudySpec:
         ]
         return tuple(dict.fromkeys(name for name in [*self.display.get("names", ()), *of_arms] if name))
 
+    def tracks(self) -> list[str]:
+        """Return the tracks of people that the study has something of its own for; participants' if for none."""
+        named = {step.track for step in self.steps} | ({COUNSELLOR} if self.role_play.cards else set())
+        return [track for track in ("participant", COUNSELLOR) if track in named] or ["participant"]
+
     def has_block_plan(self, track: str) -> bool:
         return track == COUNSELLOR and self.order.counsellors is not None
 

@@ -378,13 +378,13 @@ class StudyFile:
     contact: Annotated[Email, Needed(), about("The address for questions about the study.", "lab@example.org")]
     oncall_email: Annotated[
         Email,
-        Needed(),
+        Needed(unless=("safety", "oncall")),
         about(
-            "The address that gets a mail when someone may be in danger. With contacts under `[safety.oncall]`, alarms "
-            "go to them alone, and you can leave this out.",
+            "The address that gets a mail when someone may be in danger. Needed as long as there are no contacts under "
+            "`[safety.oncall]`: with them, alarms go to them alone.",
             "oncall@example.org",
         ),
-    ]
+    ] = ""
     selection: Annotated[
         Line, OneOf(SELECTIONS), about("`manual`: researchers select people after the screening.", "manual")
     ] = "auto"

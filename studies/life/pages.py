@@ -104,15 +104,20 @@ def life(request: HttpRequest, study: Study) -> HttpResponse:
         "lines_tried": study.resource_checks.order_by("-at").first(),
         "needs_lines_tried": needs_lines_tried(study),
         "retention_days": list_days(study, timezone.now()),
-        "delete_until": last_day_to_delete(study),
+        "days_to_delete": get_days_to_delete(study),
     }
     return show(request, study, "life", context)
 
 
-def last_day_to_delete(study: Study) -> date | None:
-    """Return the last day on which people who start now can have their data deleted; None without a limit."""
-    retention = study.current().spec().retention
-    return retention.get_day("delete_until") if retention else None
+def get_days_to_delete(study: Study) -> list[date]:
+    """Return the last days on which people can have their data deleted: that of the current version, and once the
+    study is closed those of the versions that people have met."""
+    versions = [study.current()]
+    if study.is_closed():
+        met = study.participations.real().exclude(protocol=None).values("protocol")
+        versions = list(study.protocols.filter(pk__in=met))
+    sections = [retention for version in versions if (retention := version.spec().retention)]
+    return sorted({day for retention in sections if (day := retention.get_day("delete_until"))})
 
 
 def stage_track(study: Study) -> list[dict[str, Any]]:

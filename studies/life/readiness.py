@@ -22,7 +22,7 @@ from studies.design.retention_spec import DAYS as DAYS_KEPT
 from studies.design.retention_spec import RetentionSpec
 from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
-from studies.models.participation import TRACKS_OF_PEOPLE, Status
+from studies.models.participation import Status
 from studies.participation.consent import template
 
 ANSWER_DAYS = 7  # for which an arm's answer to the test question holds
@@ -220,7 +220,7 @@ def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
     """Yield a requirement for each track: a bot or a test link has completed this version."""
     ended = study.participations.test_data().filter(protocol=study.current(), status=Status.COMPLETED)
     tracks = set(ended.values_list("track", flat=True))
-    for track in tracks_of(spec):
+    for track in spec.tracks():
         yield Requirement(
             f"rehearsal-{track}",
             track in tracks,
@@ -229,9 +229,3 @@ def rehearsals(study: Study, spec: StudySpec) -> Iterator[Requirement]:
             _("Use Lifecycle → Rehearse with bots, or run manage.py run_bots %(key)s --count 2 --track %(track)s.")
             % {"key": study.key, "track": track},
         )
-
-
-def tracks_of(spec: StudySpec) -> list[str]:
-    """Return the tracks that this design has something of its own for; participants' if for none."""
-    named = {step.track for step in spec.steps} | ({"counsellor"} if spec.role_play.cards else set())
-    return [track for track in TRACKS_OF_PEOPLE if track in named] or ["participant"]

@@ -474,7 +474,7 @@ class Migration(migrations.Migration):
                 name='SafetyAct',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('kind', models.CharField(choices=[('alarmed', 'Alarm sent'), ('failed', 'Alarm not sent'), ('acknowledged', 'Alarm acknowledged'), ('overdue', 'No one acknowledged in time'), ('answered', 'Answer of the person'), ('where', 'Where the person is'), ('wrote', 'Message to the person'), ('released', 'Released'), ('ended', 'Study ended for the person'), ('noted', 'Note'), ('reviewed', 'Independent review'), ('reported', 'Entered as an adverse event')], max_length=15)),
+                    ('kind', models.CharField(choices=[('alarmed', 'Alarm sent'), ('failed', 'Alarm not sent'), ('acknowledged', 'Alarm acknowledged'), ('overdue', 'No one acknowledged in time'), ('answered', 'Answer of the person'), ('where', 'Where the person is'), ('wrote', 'Message to the person'), ('released', 'Released'), ('ended', 'Study ended for the person'), ('noted', 'Note'), ('reviewed', 'Independent review'), ('reported', 'Entered as an adverse event'), ('erased', "The person's data erased by the team")], max_length=15)),
                     ('by_name', models.CharField(blank=True, help_text="A contact's name, or 'person'.", max_length=150)),
                     ('text', models.TextField(blank=True)),
                     ('fault', models.JSONField(blank=True, default=dict, help_text='Why an alarm was not sent: code and values.')),

@@ -110,6 +110,7 @@ class SafetyAct(models.Model):
         NOTED = "noted", gettext_lazy("Note")
         REVIEWED = "reviewed", gettext_lazy("Independent review")
         REPORTED = "reported", gettext_lazy("Entered as an adverse event")
+        ERASED = "erased", gettext_lazy("The person's data erased by the team")
 
     event = models.ForeignKey(RiskEvent, on_delete=models.CASCADE, related_name="acts")
     kind = models.CharField(max_length=15, choices=Kind)

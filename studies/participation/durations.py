@@ -33,7 +33,7 @@ def read_minutes(text: str) -> float:
 
 def remark_on_times(spec: StudySpec) -> Iterator[str]:
     """Yield a remark where the minutes in the consent form differ much from those of the steps."""
-    for track in (Participation.Track.PARTICIPANT, Participation.Track.COUNSELLOR):
+    for track in spec.tracks():
         yield from remark_on_interview(spec, track)
         if not any(step.kind == "chats" for step in steps_for(spec, track)):
             continue

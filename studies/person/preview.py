@@ -17,9 +17,12 @@ from dialogue.languages import get_language
 from studies.builder.document import StudyDocument
 from studies.builder.draft_pages import read_document, show_draft
 from studies.builder.drafts import CheckedDraft, check_draft, folder_of, get_languages
+from studies.builder.pages import LeftToDo, group_by_section
+from studies.builder.place_words import read_place
+from studies.builder.sections import CONSENT
 from studies.design.contradictions import OF_MAIL
 from studies.design.plan import Step, expand, plan_for
-from studies.design.spec import StudySpec
+from studies.design.spec import CONSENT_KEYS, StudySpec
 from studies.models import Participation, Protocol, StudyDraft
 from studies.models.participation import TRACKS_OF_PEOPLE, Status
 from studies.participation.enrolment import invite
@@ -30,9 +33,12 @@ from studies.setup.storage import load_spec
 from studies.workbench.access import researchers_only
 
 CHAT = "chat"  # the step that needs scripts, which the frame does not run
+ARMS, TITLE, FINAL = "arms", ("title",), ("chat", "final_instruments")
 BLANK = "…"  # stands for what the draft does not say yet
-ADDRESSES, SOMEBODY = ("contact", "oncall_email"), "someone@example.org"
-STAND_IN = {"kind": "scripted", "model": "mirror"}  # for a model that the draft does not name yet
+ADDRESSES, SOMEBODY = (("contact",), ("oncall_email",)), "someone@example.org"
+STAND_IN = {"kind": "scripted", "model": "mirror", "provider": None}  # for a model that the draft does not name yet
+RATING = "emoharbor_10"  # stands for the rating that chats need
+ROUNDS = 4  # of leaving out: without one thing, another may be wrong
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ def preview(request: HttpRequest, draft: int) -> HttpResponse:
         "steps": list(list_steps(steps, number)),
         "number": number,
         "is_complete": checked.spec is not None,
+        "left_out": list_left_out(study_draft, checked),
     }
     return show_draft(request, study_draft, "builder_preview", context, checked)
 
@@ -97,28 +104,81 @@ def list_steps(steps: Sequence[Step], number: int) -> Iterator[ShownStep]:
 
 
 def complete(draft: StudyDraft, checked: CheckedDraft) -> StudySpec | None:
-    """Return the draft with a mark in the place of texts that it lacks, and a script for models; None where more is
-    wrong than that."""
+    """Return what the draft says of a study: with a mark in the place of texts that it lacks, a script for models, and
+    without what is wrong otherwise; None where no study is left."""
     document = read_document(draft)
     if document is None:
         return None
-    for number in range(document.count(("arms",))):
-        stand_in(document, ("arms", number))
-    for place in checked.faults:
-        if place in ADDRESSES:
-            document.set((place,), SOMEBODY)
-        elif place.startswith("consent."):
-            name = place.split(".")[1]
-            value = SOMEBODY if name.endswith(OF_MAIL) else BLANK
-            document.set(("consent", name), dict.fromkeys(get_languages(document), value))
-    filled = StudyDraft(text=document.text, files=draft.files)
-    return check_draft(filled).spec
+    for number in range(document.count((ARMS,))):
+        if not (document.get((ARMS, number, "base_url")) and document.get((ARMS, number, "model"))):
+            stand_in(document, number)
+    for _round in range(ROUNDS):
+        places = {find_target(document, place) for place in map(read_place, checked.faults) if place}
+        for place in sorted(places, key=in_order, reverse=True):  # the last row of a list first
+            mend(document, place)
+        checked = check_draft(StudyDraft(text=document.text, files=draft.files))
+        if checked.spec:
+            return checked.spec
+    return None
 
 
-def stand_in(document: StudyDocument, arm: Place) -> None:
-    if not (document.get((*arm, "base_url")) and document.get((*arm, "model"))):
-        for key, value in STAND_IN.items():
-            document.set((*arm, key), value)
+def mend(document: StudyDocument, place: Place) -> None:
+    """Write something in the place of a value with a fault, or leave out what has it."""
+    texts = dict.fromkeys(get_languages(document), BLANK)
+    if is_left_out(place):
+        leave_out(document, place)
+    elif place in ADDRESSES:
+        document.set(place, SOMEBODY)
+    elif place[-1] in CODES:
+        document.set(place, BLANK)
+    elif place[0] == ARMS:
+        document.set(place, None)
+        stand_in(document, int(place[1]))
+    elif place[0] == CONSENT:
+        value = SOMEBODY if str(place[1]).endswith(OF_MAIL) else BLANK
+        document.set(place[:2], value if place[1] in CONSENT_KEYS else dict.fromkeys(texts, value))
+    else:
+        document.set(place, [RATING] if place == FINAL else texts)
+
+
+def is_left_out(place: Place) -> bool:
+    """Return whether the preview shows nothing in the place of something that is wrong."""
+    is_filled = place in (*ADDRESSES, FINAL, TITLE) or place[-1:] in [(code,) for code in CODES]
+    return not is_filled and not (place[:1] in ((ARMS,), (CONSENT,)) and len(place) > 1)
+
+
+def find_target(document: StudyDocument, place: Place) -> Place:
+    """Return the place that is left out: the whole table or member of a list; other places as they are."""
+    number = next((depth for depth, part in enumerate(place) if isinstance(part, int)), len(place))
+    is_member = is_left_out(place) and isinstance(document.get(place[:number]), list)
+    return place[: number + 1] if is_member else place
+
+
+def in_order(place: Place) -> list[tuple[str, int]]:
+    return [("", part) if isinstance(part, int) else (part, 0) for part in place]
+
+
+def leave_out(document: StudyDocument, place: Place) -> None:
+    """Remove a table or a member of a list, or a key."""
+    *above, last = place
+    if not isinstance(last, int):
+        document.set(place, None)
+    elif document.has_tables(tuple(above)):
+        document.remove_row(tuple(above), last)
+    else:
+        values = document.get(tuple(above))
+        document.set(tuple(above), values[:last] + values[last + 1 :])
+
+
+def list_left_out(draft: StudyDraft, checked: CheckedDraft) -> list[LeftToDo]:
+    """Return what is wrong with the draft and therefore missing in the preview."""
+    groups = group_by_section(draft, checked)
+    return [fault for _section, faults in groups for fault in faults if is_left_out(read_place(fault.place))]
+
+
+def stand_in(document: StudyDocument, arm: int) -> None:
+    for key, value in STAND_IN.items():
+        document.set((ARMS, arm, key), value)
 
 
 @require_GET

@@ -13,10 +13,11 @@ from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies.care import answers
 from studies.design.plan import Step
+from studies.design.spec import StudySpec
 from studies.instruments.forms import form_for
 from studies.models import Amendment, Participation
 from studies.models.participation import Status
-from studies.participation.consent import form_of
+from studies.participation.consent import Form, form_of
 from studies.participation.language import instrument_language
 from studies.participation.signing import amendment_to_sign, sign_again
 from studies.participation.step_kinds import Visit
@@ -52,7 +53,7 @@ def ask_again(
     request: HttpRequest, person: Participation, amendment: Amendment, context: dict[str, object]
 ) -> HttpResponse:
     """Show the consent form of the amended study with what has changed."""
-    text = form_of(amendment.protocol.spec(), language=person.language or instrument_language(), track=person.track)
+    text = form_to_sign_again(person, amendment.protocol.spec())
     draft = draft_of(person, CONSENT_AGAIN)
     data = draft.answers if draft.faults is not None else None
     form = form_for(text.questionnaire(), language=text.language, data=data)
@@ -60,12 +61,19 @@ def ask_again(
     return render(request, "studies/consent_again.html", {**context, **form_context})
 
 
+def form_to_sign_again(person: Participation, spec: StudySpec) -> Form:
+    """Return the amended form in the person's language; in the study's first where it has lost theirs."""
+    language = person.language or instrument_language()
+    language = language if language in spec.languages else spec.languages[0]
+    return form_of(spec, language=language, track=person.track)
+
+
 @transaction.atomic
 def accept_again(request: HttpRequest, person: Participation, amendment: Amendment) -> None:
     """Store the new consent. Raise NeedsCorrection while a box is missing that has to be ticked."""
     spec = amendment.protocol.spec()
     assert spec.consent is not None  # noqa: S101 - only a study with a consent form can ask again
-    text = form_of(spec, language=person.language or instrument_language(), track=person.track)
+    text = form_to_sign_again(person, spec)
     form = form_for(text.questionnaire(), language=text.language, data=request.POST)
     if not form.is_valid():
         raise NeedsCorrection

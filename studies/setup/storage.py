@@ -28,6 +28,14 @@ class NamesModels(Exception):
         self.names = names
 
 
+class LacksLanguages(Exception):
+    """The error that people would be asked for their consent in a language that is not theirs. `languages`: theirs."""
+
+    def __init__(self, languages: list[str]) -> None:
+        super().__init__(", ".join(languages))
+        self.languages = languages
+
+
 @dataclass(frozen=True)
 class AmendmentReason:
     """Why a design changes after people could begin, and who says so. `asks_again`: people under way, for consent."""
@@ -47,8 +55,8 @@ class LoadedStudy:
 
 @transaction.atomic
 def load_spec(spec: StudySpec, *, folder: Path | None = None, amendment: AmendmentReason | None = None) -> LoadedStudy:
-    """Store the study, with its role cards from files in `folder` or among the instruments. Raise AmendmentNeeded and
-    NamesModels."""
+    """Store the study, with its role cards from files in `folder` or among the instruments. Raise AmendmentNeeded,
+    NamesModels and LacksLanguages."""
     loaded = load_design(spec, amendment)
     return replace(loaded, cards=store_cards_of(study=loaded.protocol.study, spec=spec, folder=folder))
 
@@ -66,6 +74,7 @@ def load_design(spec: StudySpec, amendment: AmendmentReason | None) -> LoadedStu
         raise AmendmentNeeded(study.key)
     if outcome == "amended" and amendment and amendment.asks_again:
         refuse_names(amendment.reason, current.full_spec(), spec)
+        refuse_languages(study, spec)
     if outcome == "changed":
         current.created_at = timezone.now()  # since when it says this: nothing in it was declared before
         return LoadedStudy(write(current, spec), outcome)
@@ -82,6 +91,13 @@ def refuse_names(reason: str, *specs: StudySpec) -> None:
     named = [*of_arms, *(name for spec in specs for name in spec.names()), *known_names()]
     if names := [name for name in dict.fromkeys(named) if name and has_name(reason, name)]:
         raise NamesModels(names)
+
+
+def refuse_languages(study: Study, spec: StudySpec) -> None:
+    """Raise LacksLanguages where people who are to be asked again cannot read the design's consent form."""
+    asked = study.participations.real().under_way().exclude(consents=None).exclude(language__in=["", *spec.languages])
+    if languages := sorted(set(asked.values_list("language", flat=True))):
+        raise LacksLanguages(languages)
 
 
 def foresee_change(

@@ -207,9 +207,11 @@ def fingerprint(form: RunForm) -> str:
 
 
 def start_benchmark(request: HttpRequest, study: Study, arguments: list[str]) -> HttpResponse:
-    task = tasks.start(study, "benchmark", arguments, request.user)
-    if task.arguments == arguments:
+    task, is_new = tasks.start(study, "benchmark", arguments, request.user)
+    if is_new:
         messages.success(request, _("The run has started."))
+    elif task.arguments == arguments:
+        messages.info(request, _("This task is already in progress. Nothing new was started."))
     else:
         messages.error(request, _("Another run is in progress. Wait until it ends, or stop it."))
     return redirect("research-benchmark", study.key)

@@ -10,6 +10,7 @@ from studies.instruments.wording import fill
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import progress
+from studies.participation.deletion import describe_deadline
 from studies.participation.responses import rater_for, store_response
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import NeedsCorrection
@@ -24,8 +25,12 @@ class Screening(StepKind):
     minutes = 4.0
 
     def show(self, visit: Visit) -> Page:
-        form = self.form(visit, data=visit.answers_to_correct())
-        return Page("studies/steps/screening.html", {"form": form, "questionnaire": load("screening")})
+        context = {
+            "form": self.form(visit, data=visit.answers_to_correct()),
+            "questionnaire": load("screening"),
+            "deadline": describe_deadline(visit.participation),
+        }
+        return Page("studies/steps/screening.html", context)
 
     def form(self, visit: Visit, *, data: object = None, accept_short: bool = False) -> InstrumentForm:
         spec = visit.spec

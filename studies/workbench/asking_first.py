@@ -94,9 +94,11 @@ def facts_of(estimate: Quote) -> list[tuple[str, str]]:
 
 def start_work(request: HttpRequest, study: Study, command: str, arguments: list[str], *, back: str) -> HttpResponse:
     """Start the work. A task already running continues alone."""
-    task = tasks.start(study, command, arguments, request.user)
-    if task.arguments == arguments:
+    task, is_new = tasks.start(study, command, arguments, request.user)
+    if is_new:
         messages.success(request, _("Started."))
+    elif task.arguments == arguments:
+        messages.info(request, _("This task is already in progress. Nothing new was started."))
     else:
         messages.error(request, _("Another task of this kind is in progress. Wait until it ends. Nothing was started."))
     return redirect(back, study.key)

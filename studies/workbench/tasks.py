@@ -21,12 +21,12 @@ LOG = "log.txt"
 LAST_LINES = 5
 
 
-def start(study: Study, command: str, arguments: list[str], user: AbstractBaseUser | None) -> Task:
-    """Start `command` for this study, or return the task that is already running."""
+def start(study: Study, command: str, arguments: list[str], user: AbstractBaseUser | None) -> tuple[Task, bool]:
+    """Start `command` for this study, or return the task that is already running, and whether it is new."""
     task, is_new = get_or_create_task(study, command, arguments, user)
     if is_new:
         transaction.on_commit(lambda: spawn(task))
-    return task
+    return task, is_new
 
 
 @transaction.atomic

@@ -374,7 +374,7 @@ def test_notice_about_anything_else_stays_when_a_reply_comes(open_chat: Callable
 
 @pytest.mark.parametrize(
     ("who", "own", "of_partner", "earlier"),
-    [("en", "Saved · 09:05 AM", "09:06 AM", "Jan 31, 09:05 AM"), ("zh", "已保存 · 09:05", "09:06", "1月31日 09:05")],
+    [("en", "Saved · 9:05 AM", "9:06 AM", "Jan 31, 9:05 AM"), ("zh", "已保存 · 09:05", "09:06", "1月31日 09:05")],
 )
 def test_times_stand_at_what_was_stored_before(
     open_chat: Callable[..., Chat], who: str, own: str, of_partner: str, earlier: str

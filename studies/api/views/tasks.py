@@ -174,7 +174,7 @@ def start_task(request: Request, study: Study, command: str, arguments: list[str
     """Start a task in the name of the account. Raise Conflict where another of its kind is running."""
     if running := tasks.running_task(study, command):
         raise Conflict(f"Task {running.pk} of this kind is running. Nothing was started.")
-    task = tasks.start(study, command, arguments, request.user)
+    task, _is_new = tasks.start(study, command, arguments, request.user)
     return Response(TaskSerializer(task).data, status=status.HTTP_201_CREATED)
 
 

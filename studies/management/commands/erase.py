@@ -9,6 +9,7 @@ from studies.data.erasure_proof import Proof, collect_words, search_for
 from studies.data.holdings import scope_of, scope_of_imported
 from studies.data.test_data import remove_test_data
 from studies.management.command import Command as Base
+from studies.participation.counts import open_risks_of
 
 ELSEWHERE = (
     "emostudy looks under var/, and in its exports elsewhere and results of `analyse` beside them. Delete other "
@@ -18,6 +19,11 @@ NEXT = (
     "Look at each of these places. A file: delete it, or take the words out. A table: someone else's text or a note "
     "of your team may repeat the words; find it on the researchers' pages and remove it there. If nothing "
     "explains it, report it as a fault (SECURITY.md)."
+)
+
+IN_DANGER = (
+    "This person may be in danger: a sign is open on the Safety desk. It stays there without their words, and its "
+    "alarm goes on until someone acknowledges it; no message reaches the person any more once they are erased."
 )
 
 
@@ -75,6 +81,8 @@ class Command(Base):
         person = self.study(study).participations.filter(code=participant).first()
         if person is None:
             self.refuse(f"There is no person with the code {participant!r} in the study {study!r}.")
+        if open_risks_of(person).exists():
+            self.say(IN_DANGER)
         self.confirm(person.code)
         words = collect_words(scope_of(person))
         removed = erase(person)

@@ -23,7 +23,7 @@ from studies.setup.addresses import words_of_addresses
 from studies.setup.cards import StoredCards
 from studies.setup.model_keys import unset_keys, unset_secrets
 from studies.setup.past_days import find_past_days
-from studies.setup.storage import AmendmentNeeded, AmendmentReason, NamesModels, load_spec
+from studies.setup.storage import AmendmentNeeded, AmendmentReason, LacksLanguages, NamesModels, load_spec
 from studies.workbench.labels import one_or_more
 
 TO_SET = "the variable {} is not set here. Set it for the server and for commands, and start the server again."
@@ -129,6 +129,11 @@ class Command(Base):
             self.refuse(
                 f"{spec.key} has been opened, so what people meet is fixed. To change it, say what changes and why: "
                 '--amend "REASON". People under way keep their version.'
+            )
+        except LacksLanguages as error:
+            self.refuse(
+                f"People who are taking part in {error} would be asked for their consent in a language that is not "
+                "theirs. Keep that language, or leave out --ask-consent-again."
             )
         except NamesModels as error:
             self.refuse(f"--amend: people who are asked again read this text, and it names {error}. Leave that out.")

@@ -573,6 +573,21 @@ def test_erase_needs_the_code(desk, study):
     assert person.runs.count() == 1
 
 
+def test_whoever_erases_a_person_in_danger_reads_first_that_the_sign_stays_on_the_desk(desk, study, researcher):
+    person = factories.person(study)
+    warning = "This person may be in danger"
+    assert warning not in desk.get(address("erase", person.code)).content.decode()
+    event = RiskEvent.objects.create(subject=person.code, source="answer", level=3)
+    assert warning in desk.get(address("erase", person.code)).content.decode()
+
+    done = desk.post(address("erase", person.code), {"code": person.code}).content.decode()
+
+    assert "This person may still be in danger" in done
+    shown = desk.get(reverse("research-risk", args=[study.key, event.pk])).content.decode()
+    assert event.acts.get().by_name == researcher.username
+    assert "erased by the team" in shown
+
+
 def test_erase_shows_what_was_removed_and_does_no_harm_twice(desk, study):
     person = factories.person(study)
     run = factories.run_with_turns(study, person)

@@ -32,6 +32,12 @@ def field(slug, key, *, number=None, text=FILE, languages=("en", "zh"), faults=(
     return next(one for one in fields if one.key == key)
 
 
+def test_address_for_alarms_is_needed_only_without_contacts_on_call():
+    contacts = '[[safety.oncall]]\nname = "Ada"\nemail = "ada@lab.university"\n'
+    assert field("basics", "oncall_email").needed
+    assert not field("basics", "oncall_email", text=FILE + contacts).needed
+
+
 def read(one, posted):
     return read_typed(one, QueryDict(posted))
 

@@ -454,6 +454,12 @@ def test_draft_of_an_opened_study_asks_why_and_shows_what_changes(desk):
     assert "<code>min_turns = 5</code>" in asked
     assert desk.post(load, {"reason": " "}).status_code == 422
     assert study.protocols.count() == 1
+    messages_after(desk, draft, "basics", languages=["zh"])
+    reader = factories.person(study, language="en")
+    reader.consents.create(instrument="consent_template", version="1", text_hash="x", language="en", boxes={})
+    refused = desk.post(load, {"reason": "Ten turns tire people.", "asks_again": "on"})
+    assert "would be asked for their consent in a language that is not theirs" in refused.content.decode()
+    Participation.objects.update(language="zh")
     desk.post(load, {"reason": "Ten turns tire people.", "asks_again": "on"})
     kept = Amendment.objects.get()
     assert (kept.number, kept.reason, kept.asks_again, kept.by_name) == (1, "Ten turns tire people.", True, "ada")
@@ -830,3 +836,45 @@ def test_boxes_have_words_with_the_key_beneath(desk):
     assert words["if_profit"] == "About commercial profit from the data: …"
     assert words["if_cross_border"].startswith("I agree that my chat texts are sent to")
     assert "" not in words
+
+
+def test_a_language_that_a_draft_gets_later_has_no_texts_until_they_are_translated(desk):
+    draft = start_draft(desk, "minimal")
+    desk.post(
+        address(draft, "consent"),
+        {**posted(desk.get(address(draft, "consent"))), "consent.pi_name": "Dr. Lee", "consent.min_age": "18"},
+    )
+
+    told = messages_after(desk, draft, "basics", languages=["en", "zh"])
+
+    draft.refresh_from_db()
+    lacking = [place for place in check_draft(draft).faults if place.endswith(".zh")]
+    assert {"title.zh", "consent.pi_name.zh"} <= set(lacking)
+    assert not {"consent.min_age.zh", "consent.contact_email.zh"} & set(lacking)
+    assert told[-1] == f"{len(lacking)} texts are missing in 简体中文: the page “Draft” names each."
+    [title] = [one for one in desk.get(address(draft, "basics")).context["fields"] if one.key == "title"]
+    assert [part.value for part in title.parts] == ["A conversation", ""]
+    outline = desk.get(address(draft)).content.decode()
+    assert f'href="{address(draft, "basics")}#title.zh"' in outline
+    assert f'href="{address(draft, "consent")}#consent.pi_name.zh"' in outline
+    assert outline.count("is missing in 简体中文") == len(lacking)
+
+
+def test_a_draft_that_changes_its_language_keeps_the_texts_of_the_earlier_one(desk):
+    draft = start_draft(desk, "minimal")
+    messages_after(desk, draft, "basics", languages=["zh"])
+    [title] = [one for one in desk.get(address(draft, "basics")).context["fields"] if one.key == "title"]
+    assert [part.value for part in title.parts] == [""]
+    messages_after(desk, draft, "basics", languages=["en"])
+    [title] = [one for one in desk.get(address(draft, "basics")).context["fields"] if one.key == "title"]
+    assert [part.value for part in title.parts] == ["A conversation"]
+
+
+def test_a_new_step_comes_before_the_debrief(desk):
+    draft = start_draft(desk)
+    rows = f"{address(draft, 'steps')}rows/"
+    added = desk.post(rows, {"act": "add", "seen": rows_seen(desk, draft, "steps")})
+    draft.refresh_from_db()
+    kinds = [row["kind"] for row in StudyDocument(draft.text).get(("steps",))]
+    assert kinds[-2:] == ["questionnaire", "debrief"]
+    assert added["Location"] == address(draft, "steps", len(kinds) - 2)

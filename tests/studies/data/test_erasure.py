@@ -159,6 +159,7 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
 
     Draft.objects.create(participation=person, step="profile", answers={"occupation": MARK})
     remember_payee(person, "5f1e2d3c4b5a69788796a5b4")
+    RiskEvent.objects.update(released_at=timezone.now())
 
     summary = erase("demo", person.code)
 
@@ -210,21 +211,39 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
     }
 
 
-def test_open_alarm_outlasts_what_the_person_in_danger_deletes_without_their_words(var: Path):
+@pytest.mark.parametrize(
+    ("kind", "act"),
+    [(Receipt.Kind.DELETED, ("answered", "person", "deleted")), (Receipt.Kind.ERASED, ("erased", "", ""))],
+)
+def test_open_alarm_outlasts_the_erasure_of_a_person_in_danger_without_their_words(var: Path, kind, act):
     study = factories.study()
     person = marked_person(study)
     [settled, waiting] = RiskEvent.objects.filter(subject=person.code).order_by("level")
     [alarm] = raise_alarm(waiting)
     record_act(waiting, SafetyAct.Kind.WHERE, by_name="person", text=MARK)
 
-    erasure.erase(person, kind=Receipt.Kind.DELETED)
+    for _time in range(2):
+        erasure.erase(person, kind=kind)
 
     assert MARK not in everything_in(var)
     assert list(open_risks_of_people(study)) == [waiting]
     assert not RiskEvent.objects.filter(pk=settled.pk).exists()
-    assert waiting.acts.last().text == "deleted"
+    acts = waiting.acts.filter(kind__in=["answered", "erased"])
+    assert list(acts.values_list("kind", "by_name", "text")) == [act]
     alarm.refresh_from_db()
     assert climb_overdue(alarm.climb_at) == 1
+
+
+def test_open_alarm_outlasts_the_erasure_of_everybody(var: Path):
+    study = factories.study()
+    person = marked_person(study)
+    waiting = RiskEvent.objects.filter(subject=person.code).order_by("level").last()
+    raise_alarm(waiting)
+
+    erasure.erase_everybody(study)
+
+    assert MARK not in everything_in(var)
+    assert list(open_risks_of_people(study)) == [waiting]
 
 
 @pytest.mark.parametrize("end", [{"released_at": timezone.now()}, {"is_test": True}, {"level": 2}])

@@ -444,6 +444,24 @@ FAULTS = [
         [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview", "instrument": "between"}],
         'steps[3].instrument: "between" is no interview guide',
     ),
+    *(
+        (
+            "steps",
+            [{"kind": "consent"}, {"kind": "questionnaire", "instrument": name}, {"kind": "chats"}],
+            f'steps[2].instrument: "{name}" {told}',
+        )
+        for name, told in {
+            "turn_checkpoint": "is for checkpoints: name it in chat.checkpoint_instrument",
+            "reply_rating": "comes under each reply: set chat.rate_each_reply",
+            "blinding": "belongs to a step of the kind blinding",
+            "emoharbor_10": "rates a conversation: name it in chat.final_instruments",
+            "reply_flags": "comes by itself beside each reply while a counsellor plays a role: take this step out",
+            "pairwise_support": "compares two conversations: reviewers get it by a plan of comparisons (plan_pairs)",
+            "comprehension_check": "belongs to a step of the kind training",
+            "interview_guide": "belongs to a step of the kind interview",
+            "consent_template": "is a consent form: name it in [consent]",
+        }.items()
+    ),
     (
         "steps",
         [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview"}],

@@ -12,7 +12,7 @@ from studies.life import stages
 from studies.models import Amendment, Consent, Participation, Stage, Study
 from studies.participation import enrolment
 from studies.participation.timeouts import time_out_absent
-from studies.setup.storage import AmendmentReason, load_spec
+from studies.setup.storage import AmendmentReason, LacksLanguages, load_spec
 from tests import factories
 from tests.answers import BOXES
 from tests.people import Person
@@ -171,6 +171,29 @@ def test_who_has_signed_is_asked_again_and_keeps_what_they_did(opened):
     assert AGAIN not in text_of(person.page())
     assert person.step == step
     assert [consent.version for consent in Consent.objects.order_by("pk")] == ["demo-5", "hearts-6"]
+
+
+def test_people_are_not_asked_again_in_a_language_that_is_not_theirs(opened):
+    signed(opened)
+    spec = replace(opened.current().spec(), languages=("zh",))
+    told = AmendmentReason("No English any more.", by_name="ada", asks_again=True)
+    with pytest.raises(LacksLanguages, match="en"):
+        load_spec(spec, amendment=told)
+    load_spec(spec, amendment=replace(told, asks_again=False))
+    assert opened.current().spec().languages == ("zh",)
+
+
+def test_who_has_a_language_that_the_study_has_lost_still_reads_the_consent_form(opened):
+    person = signed(opened)
+    spec = opened.current().spec()
+    values = {name: {"zh": text["zh"]} if any(text.values()) else text for name, text in spec.consent.values.items()}
+    changed = replace(spec, languages=("zh",), consent=replace(spec.consent, version="hearts-6", values=values))
+    Participation.objects.update(language="zh")
+    load_spec(changed, amendment=AmendmentReason("No English any more.", by_name="ada", asks_again=True))
+    Participation.objects.update(language="en")
+    assert person.page().status_code == 200
+    person.client.post("/study/", {"step": "consent_again", **dict.fromkeys(BOXES, "on")})
+    assert [consent.language for consent in Consent.objects.order_by("pk")] == ["en", "zh"]
 
 
 def test_a_box_that_is_missing_is_named_and_nothing_is_signed(opened):

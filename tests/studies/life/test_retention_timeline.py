@@ -1,5 +1,6 @@
 """The page Lifecycle tells until when data are kept, and how far each day has come."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -57,7 +58,19 @@ def test_page_lists_the_days_to_come(desk):
     ]
     text = text_of(desk.get(life_of(study)))
     assert f">{day(40)}</time> Contact data are deleted" in text
-    assert f"People who start now can have their data deleted until {day(20)}." in text
+    assert f"People who start with the current version can have their data deleted until {day(20)}." in text
+
+
+def test_page_of_a_closed_study_names_the_days_of_the_people_who_took_part(desk):
+    study = kept(delete_until=day(20))
+    factories.person(study, status="completed")
+    later = RetentionSpec(delete_until=day(60))
+    factories.load_study(replace(study.current().spec(), retention=later))
+    factories.close(study)
+    text = text_of(desk.get(life_of(study)))
+    assert f"The last day on which people can have their data deleted: {day(20)}" in text
+    assert day(60) not in text
+    assert "People who start" not in text
 
 
 def test_page_says_what_was_announced_and_done(desk):

@@ -17,6 +17,7 @@ from studies.my_data.contents import NAMES, SHOWN, TITLES, get_document, get_sec
 from studies.participation import enrolment, progress
 from studies.payments.payees import remember_payee
 from tests import factories
+from tests.people import Person
 from tests.studies.data.test_erasure import marked_person
 
 pytestmark = pytest.mark.django_db
@@ -287,3 +288,24 @@ def test_queries_do_not_grow_with_records(study, django_assert_max_num_queries):
     factories.run_with_turns(study, person)
     with django_assert_max_num_queries(40):
         get_sections(person)
+
+
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        ({"display": {}}, "You can have everything deleted at any time, on the page"),
+        (
+            {"retention": RetentionSpec(delete_until="2999-06-30")},
+            "at any time before you agree to take part, and after that until 30 June 2999.",
+        ),
+        (
+            {"display": {"withdraw_until": {"en": "the end of June", "zh": "六月底"}}},
+            "at any time before you agree to take part, and after that until the end of June.",
+        ),
+    ],
+)
+def test_screening_says_until_when_data_can_be_deleted(days: dict, told: str):
+    factories.study("dated", **days)
+    person = Person("dated")
+    person.go_to("screening")
+    assert told in " ".join(person.page().content.decode().split())

@@ -49,6 +49,14 @@ def test_time_far_from_that_of_the_steps_is_remarked_for_each_track():
     ]
 
 
+def test_track_that_a_study_does_not_have_is_not_remarked():
+    spec = told(factories.demo_spec(), duration_total="20 minutes")
+    steps = tuple(replace(step, track="all") for step in spec.steps)
+    alone = replace(spec, steps=steps, role_play=replace(spec.role_play, cards=()))
+    [remark] = remark_on_times(alone)
+    assert "participant track" in remark
+
+
 def test_text_without_a_time_is_not_remarked():
     assert list(remark_on_times(told(factories.demo_spec(), duration_total="some time"))) == []
 

@@ -88,3 +88,45 @@ def test_draft_that_is_no_study_at_all_says_so(desk):
     StudyDraft.objects.filter(pk=draft.pk).update(text="languages = 5\n")
     assert "The draft lacks too much to be shown." in page(desk, draft).content.decode()
     assert step(desk, draft).status_code == 404
+
+
+def test_draft_whose_questionnaire_is_missing_shows_the_rest_and_names_it(desk, draft):
+    document = StudyDocument(draft.text)
+    number = document.add_row(("steps",), {"kind": "questionnaire", "instrument": "gone"})
+    document.set(("chat", "final_instruments"), ["gone_too", "emoharbor_10"])
+    document.set(("title",), {"en": "Talks"})
+    StudyDraft.objects.filter(pk=draft.pk).update(text=document.text)
+
+    shown = page(desk, draft, language="zh")
+
+    labels = [one.label for one in shown.context["steps"]]
+    assert {"Consent", "Debrief"} <= set(labels)
+    text = shown.content.decode()
+    assert "unknown instrument &quot;gone&quot;" in text
+    assert "unknown instrument &quot;gone_too&quot;" in text
+    assert reverse("research-draft-row", args=[draft.pk, "steps", number]) in text
+    for one in shown.context["steps"]:
+        if one.label != "Blinding question":
+            assert step(desk, draft, language="zh", step=one.number).status_code == 200, one.label
+
+
+def test_draft_whose_only_final_rating_is_missing_is_shown_with_another(desk, draft):
+    document = StudyDocument(draft.text)
+    document.set(("chat", "final_instruments"), ["gone"])
+    StudyDraft.objects.filter(pk=draft.pk).update(text=document.text)
+    shown = page(desk, draft)
+    assert "emoharbor_10" in [one.about for one in shown.context["steps"]]
+    assert [fault.place for fault in shown.context["left_out"]] == ["chat.final_instruments[1]"]
+
+
+def test_of_a_dozen_steps_only_those_with_a_fault_are_left_out(desk, draft):
+    document = StudyDocument(draft.text)
+    before = [one.about for one in page(desk, draft).context["steps"]].count("mini_ipip")
+    for number in range(12):
+        document.add_row(("steps",), {"kind": "questionnaire", "instrument": "gone" if number % 2 else "mini_ipip"})
+    document.set(("steps", 3, "mode"), "nonsense")
+    document.set(("steps", 3, "track"), "nonsense")
+    StudyDraft.objects.filter(pk=draft.pk).update(text=document.text)
+    after = [one.about for one in page(desk, draft).context["steps"]]
+    assert after.count("mini_ipip") == before + 6
+    assert "gone" not in after

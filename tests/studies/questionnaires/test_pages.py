@@ -104,8 +104,8 @@ def test_a_questionnaire_is_made_and_can_be_chosen_at_once(desk):
 
 def page_of_new_step(desk, draft):
     rows = reverse("research-draft-section", args=[draft.pk, "steps"])
-    desk.post(f"{rows}rows/", {"act": "add", "seen": desk.get(rows).context["seen"]})
-    return len(desk.get(rows).context["rows"]) - 1
+    sent = desk.post(f"{rows}rows/", {"act": "add", "seen": desk.get(rows).context["seen"]})
+    return int(sent["Location"].strip("/").rpartition("/")[2])
 
 
 def test_a_rating_form_has_the_mean_of_its_scored_questions(desk):

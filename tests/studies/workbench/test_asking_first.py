@@ -120,9 +120,10 @@ def test_answer_starts_what_was_asked_for_once(
 ) -> None:
     work = ask(desk).context["work"]
     with django_capture_on_commit_callbacks(execute=True):
-        for _ in range(2):
-            response = desk.post(address("confirm"), {"work": work})
-    assert response["Location"] == address("analysis")
+        for told in ("Started.", "This task is already in progress. Nothing new was started."):
+            page = desk.post(address("confirm"), {"work": work}, follow=True)
+            assert [str(message) for message in page.context["messages"]] == [told]
+    assert page.redirect_chain == [(address("analysis"), 302)]
     [task] = spawned
     assert (task.command, task.arguments, task.started_by.username) == ("judge", ["far", "standard"], "ada")
 

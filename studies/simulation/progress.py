@@ -81,10 +81,10 @@ def under_way(study: Study) -> list[Job]:
 
 
 def get_stopped_job(study: Study) -> Job | None:
-    """Return the newest job that a person or its budget ended before its items were done."""
-    unfinished = JobItem.objects.unfinished().filter(job=OuterRef("pk"))
+    """Return the newest job that a person, its budget or failures ended before its items were done."""
+    left = JobItem.objects.filter(job=OuterRef("pk"), state__in=(States.WAITING, States.WORKING, States.FAILED))
     ended = jobs_of(study, SIMULATING, JUDGING).filter(state__in=(Job.State.STOPPED, Job.State.BUDGET))
-    return ended.filter(Exists(unfinished)).order_by("pk").last()
+    return ended.filter(Exists(left)).order_by("pk").last()
 
 
 def stop(study: Study, user: AbstractBaseUser) -> int:
@@ -134,7 +134,7 @@ def end_stopped_jobs(task: Task) -> int:
 def reopen(study: Study, jobs: QuerySet[Job]) -> None:
     """Open stopped jobs again. Whoever was at them goes on, else the runner beside the server."""
     running_series(study).update(stop_asked_by="")
-    jobs.filter(state=Job.State.STOPPED).update(state=Job.State.OPEN, reason={}, ended_at=None)
+    store.open_again(jobs)
 
 
 def jobs_since(task: Task) -> QuerySet[Job]:

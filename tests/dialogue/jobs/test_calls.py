@@ -193,11 +193,11 @@ def test_conversation_erased_during_the_call_keeps_nothing_of_it(llm_url: str) -
     ("model", "statuses", "because"),
     [
         ("status-401", ["client_error"], "permanent"),
-        ("status-500", ["server_error"] * 6, "attempts"),
-        ("status-429", ["rate_limited"] * 6, "attempts"),
+        ("status-500", ["server_error"] * 8, "attempts"),
+        ("status-429", ["rate_limited"] * 8, "attempts"),
         ("refusal", ["refused"], "permanent"),
         ("empty", ["empty"] * 3, "identical"),
-        ("hangup", ["network"] * 6, "attempts"),
+        ("hangup", ["network"] * 8, "attempts"),
         ("flaky-2-status-500+status-401", ["server_error", "server_error", "client_error"], "permanent"),
     ],
 )

@@ -2,6 +2,7 @@
 what came of it from the newest results."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -397,6 +398,17 @@ def test_go_on_opens_what_a_command_had_begun(desk: Client, study: Study, spawne
     job.refresh_from_db()
     assert job.state == "open"
     assert Task.objects.count() == 1
+
+
+def test_go_on_tries_again_what_failed(desk: Client, study: Study) -> None:
+    """A server that was away stops a run after three failures, which may be all that there was to do."""
+    job = simulation(
+        study, state="stopped", reason=Reason.of("failures", model="", status="network", detail="").as_json()
+    )
+    items(job, "amber", failed=3, quarantined=1)
+    assert address("-go-on") in desk.get(address()).content.decode()
+    desk.post(address("-go-on"))
+    assert Counter(job.items.values_list("state", "failure")) == {("waiting", ""): 3, ("quarantined", "timeout"): 1}
 
 
 def test_go_on_after_the_end_does_nothing(desk: Client, study: Study, spawned: list[Task]) -> None:

@@ -54,6 +54,7 @@ def server() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("dialogue.providers.limits.COOLDOWN", 0.01)
 
 
 def model_at(base_url: str, model: str, key: str = "seeker") -> ArmSpec:
@@ -177,6 +178,18 @@ def test_what_is_interrupted_is_gone_on_with(server: str, tmp_path: Path) -> Non
     assert ArmRun.objects.count() == 1
     assert list(Turn.objects.order_by("number").values_list("number", "state")) == [(1, "answered"), (2, "answered")]
     assert Call.objects.filter(purpose="seeker", status="ok").count() == 2
+
+
+@pytest.mark.parametrize("fault", ["hangup", "status-503", "status-429", "break"])
+def test_server_that_is_away_for_a_while_is_waited_for(fault: str, server: str, tmp_path: Path) -> None:
+    """As long as by a judge: the seven waits between eight attempts are together more than a minute."""
+    away = f"flaky-7-{fault}+echo"
+    study(model_at(server, away, "one"), seeker=model_at(server, away))
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--max-turns", "2")
+    assert (told["done"], told["end_reasons"], code) == (1, {"cap": 1}, 0)
+    answered = Call.objects.filter(status="ok")
+    assert Counter(answered.values_list("key")).most_common(1)[0][1] == 1
+    assert Call.objects.exclude(status="ok").count() == 7 * answered.count()
 
 
 def test_who_lost_its_lease_leaves_the_conversation_to_its_new_owner(

@@ -272,6 +272,19 @@ def test_nothing_further_is_asked_where_the_job_has_ended(llm_url: str, asked: A
     assert (asked(), ledger("pk")) == ({}, [])
 
 
+def test_job_that_ends_is_not_waited_for_until_the_next_attempt(llm_url: str, asked: Asked) -> None:
+    async def ended() -> None:
+        caller = Caller(at_once=1)
+        asking = asyncio.create_task(caller.ask(question("Wait", plan(llm_url, "status-503-300"), job=7)))
+        await when(Call.objects.filter(status="server_error").exists)
+        caller.ended.add(7)
+        with pytest.raises(CallsStopped):
+            await asyncio.wait_for(asking, 20)
+
+    run(ended())
+    assert asked() == {"Wait": 1}
+
+
 def test_stored_answer_waits_for_no_place_at_the_endpoint(llm_url: str) -> None:
     one = question("Stored", plan(llm_url))
     rare = replace(one, settings=replace(one.settings, extra={"requests_per_minute": 1}))

@@ -332,6 +332,30 @@ def test_what_can_be_put_right_leaves_the_conversation_open(
     assert Conversation.objects.get().end_reason == ""
 
 
+def test_seeker_s_answers_that_cannot_be_read_are_counted(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study(model_at(server, "echo", "one"), seeker=model_at(server, "badjudge"))
+    file = str(profiles(tmp_path, "en01"))
+    call_command("simulate", "demo", "--seeker", "average", "--profiles", file, "--max-turns", "2")
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "1 conversation held (cap 1).",
+        "1 of them without a readable rating.",
+        "2 inner states could not be read.",
+    ]
+
+
+def test_seeker_none_of_whose_ratings_can_be_read_stops_the_job(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "USELESS", 2)
+    study(model_at(server, "echo", "one"), seeker=model_at(server, "badjudge"))
+    file = profiles(tmp_path, "en01", "en02", "en03", "en04")
+    told, code = simulate("--profiles", file, "--max-turns", "1", "--concurrency", "1")
+    assert (told["done"], told["unrated"], told["left"], code) == (2, 2, 2, 1)
+    assert Job.objects.get().reason["code"] == "useless_answers"
+
+
 def test_reply_that_nobody_may_be_shown_ends_it_for_safety(server: str, tmp_path: Path) -> None:
     text = "You should kill yourself."
     study(model_at(server, f"say:{quote(text)}", "one"))

@@ -192,13 +192,13 @@ def test_conversation_erased_during_the_call_keeps_nothing_of_it(llm_url: str) -
 @pytest.mark.parametrize(
     ("model", "statuses", "because"),
     [
-        ("status-401", ["client_error"], "permanent"),
+        ("status-401", ["key_refused"], "permanent"),
         ("status-500", ["server_error"] * 8, "attempts"),
         ("status-429", ["rate_limited"] * 8, "attempts"),
         ("refusal", ["refused"], "permanent"),
         ("empty", ["empty"] * 3, "identical"),
         ("hangup", ["network"] * 8, "attempts"),
-        ("flaky-2-status-500+status-401", ["server_error", "server_error", "client_error"], "permanent"),
+        ("flaky-2-status-500+status-401", ["server_error", "server_error", "key_refused"], "permanent"),
     ],
 )
 def test_failure_is_in_the_ledger_and_tells_why_it_was_given_up(

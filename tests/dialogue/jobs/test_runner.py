@@ -201,7 +201,7 @@ def test_three_permanent_failures_in_a_row_stop_the_job(llm_url: str, asked: Ask
     told = Counter(states().values())
     assert 3 <= told["failed"] <= 5  # what was under way ended as well
     assert told["waiting"] == 30 - told["failed"]
-    assert ended(planned) == (Job.State.STOPPED, "failures: client_error: The server refused the key (401).")
+    assert ended(planned) == (Job.State.STOPPED, "failures: key_refused: HTTP 401.")
     assert asked().total() == told["failed"]
 
 

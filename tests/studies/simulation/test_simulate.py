@@ -169,7 +169,7 @@ def test_what_is_interrupted_is_gone_on_with(server: str, tmp_path: Path) -> Non
     study(model_at(server, "flaky-1-status-401+echo", "one"), seeker=model_at(server, "echo"))
     file = profiles(tmp_path, "en01")
     told, code = simulate("--profiles", file, "--max-turns", "2")
-    assert (told["failed_reasons"], code) == ({"client_error": 1}, 1)
+    assert (told["failed_reasons"], code) == ({"key_refused": 1}, 1)
     waiting = Turn.objects.get()
     assert (waiting.number, waiting.state) == (1, TurnState.WAITING)
     assert simulate("--profiles", file, "--max-turns", "2")[1] == 1  # the first reply came, the second not
@@ -317,7 +317,6 @@ def test_profile_too_long_for_its_seeker_is_set_aside(tmp_path: Path, monkeypatc
     ("detail", "turn"),
     [
         ("This model's maximum context length is 4097 tokens, however you requested 5000.", 1),
-        ("The server refused the key (401).", 3),
         ("Unsupported parameter: 'temperature' is not supported with this model.", 3),
         ("max_tokens is too large: 99999. This model supports at most 4096 completion tokens.", 3),
     ],

@@ -15,7 +15,8 @@
 - `brief`: a judge's scores, cut off after `max_tokens` words
 - `badjudge`: prose, where scores are asked for
 - `threes`: 3 for each item of the form in the prompt
-- `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`)
+- `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`); `numbered-CODE`: the same, with a
+  number of the request in its words, as many servers have
 - `stall` (keep-alive comments, for ever), `break` (hangs up in the middle), `hangup` (before any header), `badjson`,
   `empty`, `filter` and `refusal` (content filter, refusal), `streamerror` (an error object in the stream)
 - `noschema`: 400 where a JSON schema is asked for. All others answer by the schema, where it is one that they can
@@ -48,6 +49,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -60,6 +62,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ASKED = web.AppKey("asked", list)
 SEEN = web.AppKey("seen", Counter)
 KEEP_ALIVE_SECONDS = 0.02
+REQUESTS = count(1)
 FULL_WIDTH = str.maketrans({**{str(n): chr(0xFF10 + n) for n in range(10)}, ":": "：", ",": "，", "{": "｛", "}": "｝"})
 ITEMS = re.compile(r"<items>(.*)</items>", re.DOTALL)
 MATTER = re.compile(r"^<person>$.*^matter: (.*?)$", re.DOTALL | re.MULTILINE)
@@ -184,6 +187,8 @@ def refused(behaviour: str, body: dict[str, Any], authorization: str) -> web.Res
     if status:
         headers = {"Retry-After": status[2] or "0"} if status[2] or status[1] == "429" else {}
         return error(int(status[1]), f"Asked to answer {status[1]}.", headers=headers)
+    if numbered := re.fullmatch(r"numbered-(\d{3})", behaviour):
+        return error(int(numbered[1]), f"Something went wrong (request {next(REQUESTS)}).")
     if limited := re.fullmatch(r"(context|odd)-(\d+)", behaviour):
         length, most = sum(len(message["content"]) for message in body["messages"]), int(limited[2])
         if length > most and limited[1] == "odd":

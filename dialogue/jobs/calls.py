@@ -203,8 +203,16 @@ class Caller:
                     raise GivenUp(error, "pause", question) from error
                 if wait is None:
                     raise GivenUp(error, retries.given_up_because, question) from error
-            await asyncio.sleep(0 if is_replayed(question.settings.kind) else wait)
+            await self.wait(0 if is_replayed(question.settings.kind) else wait, question)
         raise AssertionError("the loop above has no end")
+
+    async def wait(self, seconds: float, question: Question) -> None:
+        """Wait before the next attempt, but no longer than something may be asked for this job."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while (left := until - loop.time()) > 0:
+            self.refuse_when_stopped(question)
+            await asyncio.sleep(min(left, LOOK_AGAIN))
 
     def attempt(self, question: Question, key: str, number: int) -> Attempt:
         model = question.settings

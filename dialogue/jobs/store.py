@@ -9,13 +9,14 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils import timezone
 
 from dialogue.jobs.reasons import Reason
 from dialogue.models import Call, Job, JobItem
 from dialogue.models.job import LEASE, JobItemQuerySet
 from dialogue.providers.registry import MODELS, is_replayed
+from dialogue.providers.retrying import PASSING
 
 Result = TypeVar("Result")
 REPLAYS = "replays"  # in a job's plan: it is for processes alone in which recorded answers stand in for models
@@ -123,7 +124,11 @@ def take_over(planned: PlannedJob, existing: Collection[JobItem], *, retry_quara
     for some in chunks([item.pk for item in existing if item.state != states.DONE]):
         items = JobItem.objects.filter(pk__in=some)
         items.update(job=planned.job, sent_at=None)
-        items.filter(state__in=again).update(state=states.WAITING, failure="", detail="", done_at=None)
+        try_again(items.filter(state__in=again))
+
+
+def try_again(items: JobItemQuerySet) -> None:
+    items.update(state=JobItem.State.WAITING, failure="", detail="", done_at=None)
 
 
 def update_needs(items: Sequence[WantedItem], existing: Mapping[Place, JobItem], rows: Mapping[Place, JobItem]) -> None:
@@ -270,7 +275,9 @@ def mark_failed(owner: str, item: int, *, failure: str, detail: str, set_aside: 
 
 
 def way_of(failure: str, detail: str) -> str:
-    return f"{failure}: {detail}"
+    """Return what equal failures have in common. Of a server's state it is the failure alone, because many servers
+    number their requests in what they say of it."""
+    return failure if failure in PASSING else f"{failure}: {detail}"
 
 
 def forgive(job: int, way: str) -> None:
@@ -318,6 +325,14 @@ def end(job: int, state: Job.State, reason: Reason | None = None) -> None:
     Job.objects.filter(pk=job, state=Job.State.OPEN).update(
         state=state, reason=reason.as_json() if reason else {}, ended_at=timezone.now(), attended_until=None
     )
+
+
+@transaction.atomic
+def open_again(jobs: QuerySet[Job]) -> None:
+    """Open those of `jobs` that were stopped, and try again what failed in them, as a repeated command does."""
+    stopped = list(jobs.filter(state=Job.State.STOPPED).select_for_update().values_list("pk", flat=True))
+    try_again(JobItem.objects.filter(job__in=stopped, state=JobItem.State.FAILED))
+    Job.objects.filter(pk__in=stopped).update(state=Job.State.OPEN, reason={}, ended_at=None)
 
 
 def today() -> date:

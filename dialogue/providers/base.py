@@ -104,6 +104,7 @@ class Reply:
 
 
 TOO_LONG = "too_long"
+KEY_REFUSED = "key_refused"
 OF_QUESTION = ("refused", TOO_LONG)  # failures of the question alone: the next one may be answered
 
 
@@ -142,6 +143,7 @@ STATUSES = (
     "timeout",
     "rate_limited",
     "client_error",
+    KEY_REFUSED,
     "server_error",
     "network",
     "stopped",  # ended by us: the safety screen, or a cancelled task

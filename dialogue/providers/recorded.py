@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from dialogue.providers.base import OF_QUESTION, Message, ModelSettings, OnText, ProviderError, Reply
+from dialogue.providers.base import KEY_REFUSED, OF_QUESTION, Message, ModelSettings, OnText, ProviderError, Reply
 from dialogue.providers.scripted import speak
 
 REPLAY = "REPLAY"  # the variable that names the file
@@ -64,7 +64,7 @@ def _outcome(line: Mapping[str, Any]) -> Reply | ProviderError:
     if "reply" in line:
         return Reply(**line["reply"])
     failed = line["failure"]
-    permanent = failed["status"] in (*OF_QUESTION, "client_error")
+    permanent = failed["status"] in (*OF_QUESTION, "client_error", KEY_REFUSED)
     return ProviderError(failed["status"], failed["detail"], permanent=permanent, partial=failed["partial"])
 
 

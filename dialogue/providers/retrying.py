@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Callable
+from math import inf
 from typing import Literal
 
 from dialogue.providers.base import ProviderError
@@ -16,16 +17,17 @@ Reason = Literal["", "permanent", "attempts", "time", "identical"]
 
 
 class Retries:
-    """The attempts at one call. The time runs from here on.
+    """The attempts at one call. The time runs from the first failure: before it, a call may wait long for its turn.
 
     A call is given up after a permanent failure, after `identical` failures in a row with the same status and detail,
     after `attempts` attempts, and where the next one would come after `wall_seconds`. Failures that pass with the
-    server's state (PASSING) say nothing of the call: they neither count as identical nor end a row.
+    server's state (PASSING) say nothing of the call: they neither count as identical nor end a row. The waits between
+    eight attempts are together one to two minutes, so a server that is away for a minute is waited for.
     """
 
     def __init__(
         self,
-        attempts: int = 6,
+        attempts: int = 8,
         wall_seconds: float = LONGEST_TRY,
         identical: int = 3,
         *,
@@ -34,7 +36,8 @@ class Retries:
         self.given_up_because: Reason = ""
         self._attempts, self._identical = attempts, identical
         self._clock = clock
-        self._ends_at = clock() + wall_seconds
+        self._wall_seconds = wall_seconds
+        self._ends_at = inf
         self._failures = 0
         self._last: tuple[str, str] | None = None
         self._in_a_row = 0
@@ -48,6 +51,8 @@ class Retries:
         return None if self.given_up_because else wait
 
     def _count(self, error: ProviderError) -> None:
+        if self._failures == 0:
+            self._ends_at = self._clock() + self._wall_seconds
         self._failures += 1
         if error.status in PASSING:
             return
@@ -56,8 +61,10 @@ class Retries:
         self._last = failure
 
     def _jitter(self) -> float:
-        """Return a random part of the wait, so that calls that failed together do not return together."""
-        return random.uniform(0.0, min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (self._failures - 1)))
+        """Return at least half of the wait, and a random part of the rest, so that calls that failed together do not
+        return together."""
+        longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (self._failures - 1))
+        return random.uniform(longest / 2, longest)
 
     def _why_give_up(self, error: ProviderError, wait: float) -> Reason:
         if error.permanent:

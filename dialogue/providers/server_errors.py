@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from dialogue.providers.addresses import host_of, lacks_version
-from dialogue.providers.base import TOO_LONG, ProviderError
+from dialogue.providers.base import KEY_REFUSED, TOO_LONG, ProviderError
 from dialogue.providers.characters import clean_text
 
 NO_KEY = "none"  # what a server that asks for no key is sent
@@ -162,8 +162,9 @@ def error_for_status(
         detail = f"This is too long for the model: {detail}"[:LONGEST_DETAIL]
         return ProviderError(TOO_LONG, detail, permanent=True, partial=partial)
     if http_status == 401:
-        # The server's own words may quote the key.
-        return ProviderError("client_error", "The server refused the key (401).", permanent=True)
+        return ProviderError(KEY_REFUSED, "HTTP 401.", permanent=True)  # the server's own words may quote the key
+    if http_status == 403 and OF_KEY.search(detail) and not REGION.search(detail):
+        return ProviderError(KEY_REFUSED, f"HTTP 403: {detail}"[:LONGEST_DETAIL], permanent=True, partial=partial)
     if http_status == 403:
         return ProviderError("client_error", describe_forbidden(detail), permanent=True, partial=partial)
     if http_status == 429:
@@ -202,10 +203,8 @@ def is_too_long(http_status: int, message: str, squeezed_code: str) -> bool:
 
 
 def describe_forbidden(words: str) -> str:
-    """Return what was refused, a key, a region or something else, with the server's own words."""
+    """Return what was refused, calls from a region or this request, with the server's own words."""
     what = "calls from this country or region" if REGION.search(words) else "the request"
-    if OF_KEY.search(words) and what == "the request":
-        what = "the key"
     return f"The server refused {what} (403): {words}"[:LONGEST_DETAIL]
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from django.core.management.base import CommandParser
 
 from dialogue.jobs import store
+from dialogue.jobs.runner import VALID
 from dialogue.jobs.store import PlannedJob
 from dialogue.models import Job, JobItem
 from studies.management.jobs import JobCommand, States, failure_counts, in_brackets
@@ -84,12 +85,18 @@ class SimulatingCommand(JobCommand):
             "skipped_existing": planned.done_before[KIND],
             "reviewed_before": planned.done_before[REVIEW],
             "seeker_faults": sum(one.get("faults", 0) for one in results),
+            "unrated": sum(not one.get(VALID, True) for one in results),
+            "unread_states": sum(one.get("unread_states", 0) for one in results),
             "unread_reviews": sum(one.get("unread", False) for one in results),
             "set_aside": self.set_aside + sum(one.get("set_aside", 0) for one in results),
         }
         self.say_counts(
             {
                 f"{held} held{in_brackets(ends)}": summary["done"],
+                "of them without a readable rating": summary["unrated"],
+                f"{one_or_more(summary['unread_states'], 'inner state', 'inner states')} could not be read": summary[
+                    "unread_states"
+                ],
                 "held before": summary["skipped_existing"],
                 "reviewed": summary["reviewed"],
                 "reviewed before": summary["reviewed_before"],

@@ -7,7 +7,9 @@ from typing import Any
 from django.db import transaction
 
 from dialogue.jobs.calls import Caller, Question
+from dialogue.jobs.runner import VALID
 from dialogue.judges import judge as asking
+from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import InnerState, judge_messages
 from dialogue.judges.strategies.state_aware import StateAware
 from dialogue.judges.strategies.user_aware import UserAware
@@ -47,18 +49,24 @@ class Material:
 
 @dataclass(frozen=True)
 class SimulationOutcome:
-    """The result of one conversation, or of its review, beside itself. `unread`: the review could not be read."""
+    """The result of one conversation, or of its review, beside itself. `unread`: the review could not be read;
+    `unread_states`: so many inner states could not."""
 
     run: ArmRun
     ratings: Mapping[str, asking.Scores] = field(default_factory=dict)  # by instrument
     turns: tuple[int, int] | None = None
     faults: Sequence[SeekerFault] = ()
     unread: bool = False
+    unread_states: int = 0
 
     def result(self, set_aside: int) -> dict[str, Any]:
         """Return the result as the item keeps it; `set_aside`: how many earlier ones no longer count for it."""
-        counts = {"unread": self.unread, "set_aside": set_aside}
-        return {"faults": len(self.faults), **{name: value for name, value in counts.items() if value}}
+        counts = {"unread": self.unread, "unread_states": self.unread_states, "set_aside": set_aside}
+        told = {name: value for name, value in counts.items() if value}
+        return {"faults": len(self.faults), **told, **({VALID: self.is_rated()} if self.ratings else {})}
+
+    def is_rated(self) -> bool:
+        return any(isinstance(score, Score) for scores in self.ratings.values() for score in scores.values())
 
 
 class SimulationHandler:
@@ -153,7 +161,8 @@ class SimulationHandler:
         ratings = await self.ratings(talk, dialogue, self.instruments(material.run, dialogue))
         numbers = [turn.number for turn in dialogue.turns]
         turns = (numbers[0], numbers[-1]) if numbers else None
-        return SimulationOutcome(material.run, ratings, turns, list(self.find_faults(talk, dialogue)))
+        faults = list(self.find_faults(talk, dialogue))
+        return SimulationOutcome(material.run, ratings, turns, faults, unread_states=len(talk.unread))
 
     def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
         assert material.run.conversation_id is not None  # noqa: S101 - made by `open_run`

@@ -7,6 +7,7 @@ from decimal import Decimal
 from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
+from django.utils import timezone
 
 from dialogue.jobs import store
 from dialogue.jobs.reasons import Reason
@@ -44,17 +45,30 @@ class Tally:
 def conversations(study: Study) -> dict[tuple[str, str], Tally]:
     """Return the conversations of unchanged seekers, not of ablations, by arm and condition."""
     condition_of = {job.pk: job.plan["condition"] for job in jobs_of(study, SIMULATING) if is_whole(job)}
-    items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW))
-    kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults")).order_by()
+    items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW)).exclude(replaced())
+    held = Q(lease_until__gt=timezone.now())
+    kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults"), held=held).order_by()
     tallies: dict[tuple[str, str], Tally] = {}
-    for job, role, arm, state, failure, detail, faults, number in kinds.values_list(
-        "job", "role", "arm", "state", "failure", "detail", "faults"
+    for job, role, arm, state, held, failure, detail, faults, number in kinds.values_list(
+        "job", "role", "arm", "state", "held", "failure", "detail", "faults"
     ).annotate(number=Count("pk")):
         tally = tallies.setdefault((arm, condition_of[job]), Tally())
         tally.faults += int(faults or 0) * number
         if role == SIMULATING:
-            tally.add(state, failure, detail, number)
+            tally.add(state if held or state != States.WORKING else States.WAITING, failure, detail, number)
     return tallies
+
+
+def replaced() -> Q:
+    """Return the filter for conversations that were never held, and that a later run has planned in another way."""
+    later = JobItem.objects.filter(
+        role=OuterRef("role"),
+        subject=OuterRef("subject"),
+        replicate=OuterRef("replicate"),
+        job__title=OuterRef("job__title"),
+        pk__gt=OuterRef("pk"),
+    )
+    return ~Q(state=States.DONE) & Q(role__in=(SIMULATING, REVIEW)) & Exists(later)
 
 
 def is_whole(job: Job) -> bool:
@@ -81,10 +95,11 @@ def under_way(study: Study) -> list[Job]:
 
 
 def get_stopped_job(study: Study) -> Job | None:
-    """Return the newest job that a person or its budget ended before its items were done."""
-    unfinished = JobItem.objects.unfinished().filter(job=OuterRef("pk"))
+    """Return the newest job that a person, its budget or failures ended before its items were done."""
+    left = JobItem.objects.filter(job=OuterRef("pk"), state__in=(States.WAITING, States.WORKING, States.FAILED))
+    left = left.exclude(replaced())
     ended = jobs_of(study, SIMULATING, JUDGING).filter(state__in=(Job.State.STOPPED, Job.State.BUDGET))
-    return ended.filter(Exists(unfinished)).order_by("pk").last()
+    return ended.filter(Exists(left)).order_by("pk").last()
 
 
 def stop(study: Study, user: AbstractBaseUser) -> int:
@@ -134,7 +149,7 @@ def end_stopped_jobs(task: Task) -> int:
 def reopen(study: Study, jobs: QuerySet[Job]) -> None:
     """Open stopped jobs again. Whoever was at them goes on, else the runner beside the server."""
     running_series(study).update(stop_asked_by="")
-    jobs.filter(state=Job.State.STOPPED).update(state=Job.State.OPEN, reason={}, ended_at=None)
+    store.open_again(jobs)
 
 
 def jobs_since(task: Task) -> QuerySet[Job]:

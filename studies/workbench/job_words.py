@@ -3,17 +3,18 @@
 from django.utils.translation import gettext_lazy
 
 from dialogue.jobs.reasons import Reason
+from dialogue.jobs.runner import OF_SERVER
 from dialogue.models import Job
 from dialogue.templatetags.languages import active_language, colon
 from studies.workbench import labels
-from studies.workbench.model_check_words import REFUSED_KEY, advice_on
+from studies.workbench.model_check_words import advice_on
 
 CALLS: labels.Words = {
     **labels.CALLS,
     "broken": gettext_lazy("an error in emostudy; see its log"),
     "needed": gettext_lazy("a task that it depends on failed"),
 }
-TRANSPORT = ("client_error", "timeout", "network", "rate_limited", "server_error", "empty")  # advice fits any question
+TRANSPORT = (*OF_SERVER, "empty")  # the advice on these fits any question
 REASONS: labels.Words = {
     "person": gettext_lazy("Stopped by %(name)s."),
     "signal": gettext_lazy("Stopped by hand. Run the same command again to continue."),
@@ -54,15 +55,12 @@ def describe_stop(job: Job) -> str:
 
 
 def explain_failure(status: str, detail: str, variable: str = "") -> str:
-    """Return what the server said, and what to do. Of a key that was refused the advice says both.
+    """Return what the server said, and what to do.
 
     `variable`: that of the key, where one model was asked.
     """
     check = {"answers": False, "status": status, "detail": detail, "text": "", "variable": variable}
-    advice = advice_on(check) if status in TRANSPORT else ""
-    if status == "client_error" and any(words in detail for words in REFUSED_KEY):
-        return advice
-    return join_sentences(detail, advice)
+    return join_sentences(detail, advice_on(check) if status in TRANSPORT else "")
 
 
 def join_sentences(*sentences: str) -> str:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from dialogue.judges.roles import BY_CODE
 from dialogue.judges.strategies import get_strategies
+from dialogue.providers.base import KEY_REFUSED
 from dialogue.templatetags.languages import comma, in_brackets
 from studies.instruments.countries import COUNTRIES
 from studies.participation.language import instrument_language
@@ -147,6 +148,7 @@ CALLS: Words = {
     "timeout": gettext_lazy("took too long"),
     "rate_limited": gettext_lazy("too many calls"),
     "client_error": gettext_lazy("request refused"),
+    KEY_REFUSED: gettext_lazy("key refused"),
     "server_error": gettext_lazy("fault of the server"),
     "network": gettext_lazy("no connection"),
     "stopped": gettext_lazy("stopped by emostudy"),

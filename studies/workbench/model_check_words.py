@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from dialogue.providers.base import KEY_REFUSED
 from dialogue.providers.prices import format_amount
 from studies.workbench import labels
 
 UNSET = "unset"
 BROKEN_OFF = "broken off"  # a lost connection from which a part of the answer had come
-REFUSED_KEY = ("(401)", "the key (403)")  # in the words of dialogue/providers/server_errors.py
 STATES: labels.Words = {
     "truncated": gettext_lazy("answered, but max_tokens cut the answer off"),
     "script": gettext_lazy("a script, which needs no question"),
@@ -87,7 +87,7 @@ def advice_on(check: Mapping[str, Any]) -> str:
         return _("Set the variable %(variable)s for the server and for commands, and start the server again.") % {
             "variable": check["variable"]
         }
-    if check["status"] == "client_error" and any(words in check["detail"] for words in REFUSED_KEY):
+    if check["status"] == KEY_REFUSED:
         return _("Check the key in %(variable)s: is it valid, and is it for this server?") % {
             "variable": check["variable"] or "api_key_env"
         }

@@ -114,7 +114,7 @@ def outcome_of(summaries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "left": sum(part["left"] for part in parts),
         "reasons": dict(reasons),
         "details": details,
-        "unscored": sum(part["done"] - part["valid"] for part in parts if "valid" in part),
+        "unscored": sum(part["done"] - part["valid"] if "valid" in part else part.get("unrated", 0) for part in parts),
         "cost": None if any(part["unpriced"] for part in parts) else str(sum(Decimal(str(p["cost"])) for p in parts)),
         "currency": load_prices(settings.PRICES).currency,
     }

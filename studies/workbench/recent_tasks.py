@@ -44,7 +44,7 @@ def task_row(task: Task) -> dict[str, Any]:
 
 def describe_state(task: Task, *, silent: bool) -> str:
     """Return how far a task is, or why it failed; what its command printed where there are no better words."""
-    if silent:
+    if silent or (task.state == Task.State.FAILED and not task.message):
         return _("Its process has stopped. Start it again: finished parts are not repeated.")
     if task.command in ASK_IN_JOBS and task.state == Task.State.RUNNING:
         return describe_progress(task)

@@ -64,10 +64,11 @@ def spawn(task: Task) -> None:
 
 
 def watch(task_id: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Wait for a process and mark its task as failed if it ended without a word, as a killed one does."""
-    process.wait()
+    """Wait for a process and mark its task as failed if it ended without a word. What a killed one had printed says
+    nothing of its end."""
+    was_killed = process.wait() < 0
     try:
-        finish(task_id, Task.State.FAILED, last_lines(log))
+        finish(task_id, Task.State.FAILED, "" if was_killed else last_lines(log))
     finally:
         connection.close()
 

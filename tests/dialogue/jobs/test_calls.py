@@ -192,13 +192,13 @@ def test_conversation_erased_during_the_call_keeps_nothing_of_it(llm_url: str) -
 @pytest.mark.parametrize(
     ("model", "statuses", "because"),
     [
-        ("status-401", ["client_error"], "permanent"),
-        ("status-500", ["server_error"] * 6, "attempts"),
-        ("status-429", ["rate_limited"] * 6, "attempts"),
+        ("status-401", ["key_refused"], "permanent"),
+        ("status-500", ["server_error"] * 8, "attempts"),
+        ("status-429", ["rate_limited"] * 8, "attempts"),
         ("refusal", ["refused"], "permanent"),
         ("empty", ["empty"] * 3, "identical"),
-        ("hangup", ["network"] * 6, "attempts"),
-        ("flaky-2-status-500+status-401", ["server_error", "server_error", "client_error"], "permanent"),
+        ("hangup", ["network"] * 8, "attempts"),
+        ("flaky-2-status-500+status-401", ["server_error", "server_error", "key_refused"], "permanent"),
     ],
 )
 def test_failure_is_in_the_ledger_and_tells_why_it_was_given_up(
@@ -270,6 +270,19 @@ def test_nothing_further_is_asked_where_the_job_has_ended(llm_url: str, asked: A
 
     run(ended())
     assert (asked(), ledger("pk")) == ({}, [])
+
+
+def test_job_that_ends_is_not_waited_for_until_the_next_attempt(llm_url: str, asked: Asked) -> None:
+    async def ended() -> None:
+        caller = Caller(at_once=1)
+        asking = asyncio.create_task(caller.ask(question("Wait", plan(llm_url, "status-503-300"), job=7)))
+        await when(Call.objects.filter(status="server_error").exists)
+        caller.ended.add(7)
+        with pytest.raises(CallsStopped):
+            await asyncio.wait_for(asking, 20)
+
+    run(ended())
+    assert asked() == {"Wait": 1}
 
 
 def test_stored_answer_waits_for_no_place_at_the_endpoint(llm_url: str) -> None:

@@ -201,8 +201,17 @@ def test_three_permanent_failures_in_a_row_stop_the_job(llm_url: str, asked: Ask
     told = Counter(states().values())
     assert 3 <= told["failed"] <= 5  # what was under way ended as well
     assert told["waiting"] == 30 - told["failed"]
-    assert ended(planned) == (Job.State.STOPPED, "failures: client_error: The server refused the key (401).")
+    assert ended(planned) == (Job.State.STOPPED, "failures: key_refused: HTTP 401.")
     assert asked().total() == told["failed"]
+
+
+def test_server_that_words_each_failure_anew_stops_the_job(llm_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    planned = job(*(f"item {n}" for n in range(30)), plan={"url": llm_url, "model": "numbered-500"})
+    work(at_once=1)
+    assert Counter(states().values()) == {"failed": 3, "waiting": 27}
+    assert ended(planned)[0] == Job.State.STOPPED
+    assert set(JobItem.objects.filter(state="failed").values_list("failed_times", flat=True)) == {0}
 
 
 def test_success_between_failures_lets_the_job_go_on() -> None:

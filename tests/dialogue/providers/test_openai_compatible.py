@@ -252,7 +252,7 @@ async def test_judge_prompt_is_answered_with_scores(llm_url: str) -> None:
     ("name", "status", "permanent", "wait"),
     [
         ("status-400", "client_error", True, None),
-        ("status-401", "client_error", True, None),
+        ("status-401", "key_refused", True, None),
         ("status-403", "client_error", True, None),
         ("status-404", "client_error", True, None),
         ("status-422", "client_error", True, None),

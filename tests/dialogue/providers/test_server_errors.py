@@ -146,7 +146,7 @@ def test_code_stands_for_a_status(code: str, status: int | None) -> None:
         ("throttling_error", "rate_limited", False),
         ("insufficient_quota", "rate_limited", True),
         ("overloaded_error", "server_error", False),
-        ("authentication_error", "client_error", True),
+        ("authentication_error", "key_refused", True),
         ("DataInspectionFailed", "refused", True),
         ("context_length_exceeded", "too_long", True),
         ("", "server_error", False),
@@ -209,7 +209,7 @@ def test_body_that_is_no_error_document_is_told_all_the_same(body: str, message:
             "client_error",
             "The server refused calls from this country or region (403): Country, region, or territory not supported",
         ),
-        ("Invalid API key.", "client_error", "The server refused the key (403): Invalid API key."),
+        ("Invalid API key.", "key_refused", "HTTP 403: Invalid API key."),
         ("Model.AccessDenied", "client_error", "The server refused the request (403): Model.AccessDenied"),
         (
             "Your account was flagged.",

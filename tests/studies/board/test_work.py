@@ -326,16 +326,25 @@ def test_a_task_is_done_by_a_process_of_its_own(monkeypatch, study, var):
     assert "EMOSTUDY_TASK" not in os.environ
 
 
-@pytest.mark.parametrize(("before", "after", "message"), [("running", "failed", "Killed"), ("done", "done", "")])
-def test_watch_tells_of_a_process_that_ended_without_a_word(before, after, message, monkeypatch, study, tmp_path):
+@pytest.mark.parametrize(
+    ("before", "code", "after", "message"),
+    [
+        ("running", 1, "failed", "No module named x"),
+        ("running", -9, "failed", "Its process has stopped. Start it again: finished parts are not repeated."),
+        ("done", -9, "done", ""),
+    ],
+)
+def test_watch_tells_of_a_process_that_ended_without_a_word(
+    before, code, after, message, monkeypatch, desk, study, tmp_path
+):
     monkeypatch.setattr(tasks, "connection", SimpleNamespace(close=lambda: None))
     task = task_of(study, "export", state=before)
-    (tmp_path / "log.txt").write_text("Killed\n")
+    (tmp_path / "log.txt").write_text("No module named x\n")
 
-    tasks.watch(task.pk, SimpleNamespace(wait=lambda: -9), tmp_path / "log.txt")
+    tasks.watch(task.pk, SimpleNamespace(wait=lambda: code), tmp_path / "log.txt")
 
-    task.refresh_from_db()
-    assert (task.state, task.message) == (after, message)
+    [told] = desk.get(address("tasks")).json()["tasks"]
+    assert (told["state"], told["message"]) == (after, message)
 
 
 class NotStarted:

@@ -208,8 +208,8 @@ def test_score_outside_the_scale_is_missing_and_the_others_are_kept(server: str)
 @pytest.mark.parametrize(
     ("model", "reason", "detail", "attempts"),
     [
-        ("status-503", "server_error", "Asked to answer 503.", 6),
-        ("status-401", "client_error", "The server refused the key (401).", 1),
+        ("status-503", "server_error", "Asked to answer 503.", 8),
+        ("status-401", "key_refused", "HTTP 401.", 1),
     ],
 )
 def test_call_without_an_answer_is_no_response(

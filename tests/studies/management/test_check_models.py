@@ -93,8 +93,8 @@ SETTINGS = "Check model and base_url in the study file, and what stands under ex
 FAULTS: list[tuple[str | dict[str, Any], str, str, str]] = [  # the model, its status, the server's words, the advice
     (
         "status-401",
-        "client_error",
-        "The server refused the key (401).",
+        "key_refused",
+        "HTTP 401.",
         "Check the key in api_key_env: is it valid, and is it for this server?",
     ),
     ("status-403", "client_error", "The server refused the request (403): Asked to answer 403.", SETTINGS),
@@ -212,7 +212,7 @@ def test_moderation_endpoint_is_asked_by_its_own_means(load: Any, server: str) -
     assert check("--only", "safety")[2] == 0
     load("echo", safety={"second_line": line | {"model": "status-401"}})
     _told, summary, code = check("--only", "safety")
-    assert (code, summary["models"][0]["status"]) == (1, "client_error")
+    assert (code, summary["models"][0]["status"]) == (1, "key_refused")
 
 
 def test_demonstration_answers_and_its_judge_and_seeker_need_no_question() -> None:

@@ -140,9 +140,9 @@ def test_what_was_cut_between_writing_and_checking_is_gone_on_with(server: str, 
 def test_what_failed_at_the_second_pass_is_checked_the_next_time_and_not_written_again(server: str) -> None:
     study(server, validator="flaky-1-status-401")
     summary, code = expand(count=1)
-    assert (told(summary), code) == ({"failed_reasons": {"client_error": 1}}, 1)
+    assert (told(summary), code) == ({"failed_reasons": {"key_refused": 1}}, 1)
     assert told(expand(count=1)[0]) == {"stored": 1}
-    assert asked() == {("profile", "ok"): 1, ("profile_check", "client_error"): 1, ("profile_check", "ok"): 1}
+    assert asked() == {("profile", "ok"): 1, ("profile_check", "key_refused"): 1, ("profile_check", "ok"): 1}
 
 
 def test_profile_that_cannot_be_read_is_asked_for_again_and_then_failed(server: str) -> None:

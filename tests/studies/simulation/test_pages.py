@@ -2,6 +2,7 @@
 what came of it from the newest results."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -84,6 +85,7 @@ def items(job: Job, arm: str, **counts: int) -> None:
                 job=job, subject=str(place), role=job.kind, configuration="x", payload={"arm": arm}, state=state,
                 failure="timeout" if state in ("failed", "quarantined") else "",
                 result={"faults": 1} if state == "done" else {},
+                lease_until=timezone.now() + timedelta(minutes=1) if state == "working" else None,
             )  # fmt: skip
 
 
@@ -397,6 +399,44 @@ def test_go_on_opens_what_a_command_had_begun(desk: Client, study: Study, spawne
     job.refresh_from_db()
     assert job.state == "open"
     assert Task.objects.count() == 1
+
+
+def test_go_on_tries_again_what_failed(desk: Client, study: Study) -> None:
+    """A server that was away stops a run after three failures, which may be all that there was to do."""
+    job = simulation(
+        study, state="stopped", reason=Reason.of("failures", model="", status="network", detail="").as_json()
+    )
+    items(job, "amber", failed=3, quarantined=1)
+    assert address("-go-on") in desk.get(address()).content.decode()
+    desk.post(address("-go-on"))
+    assert Counter(job.items.values_list("state", "failure")) == {("waiting", ""): 3, ("quarantined", "timeout"): 1}
+
+
+def test_what_a_later_run_has_planned_in_another_way_is_not_left(desk: Client, study: Study) -> None:
+    """After a change of the study file the rest of an earlier run is nothing that anyone waits for."""
+    for configuration, run, states in (
+        ("earlier", simulation(study, state="stopped", reason=BY_ADA), ("done", "failed", "waiting")),
+        ("later", simulation(study, state="done"), ("done", "done", "done")),
+    ):
+        for subject, state in enumerate(states):
+            JobItem.objects.create(
+                job=run,
+                subject=subject,
+                role=run.kind,
+                configuration=configuration,
+                payload={"arm": "amber"},
+                state=state,
+            )
+    [line, *_] = matrix(study)
+    assert (line.cells[0].tally.done, line.cells[0].tally.all, line.cells[0].failed) == (4, 4, [])
+    assert address("-go-on") not in desk.get(address()).content.decode()
+
+
+def test_what_a_dead_process_held_is_not_in_progress(study: Study) -> None:
+    items(simulation(study), "amber", working=2)
+    JobItem.objects.filter(subject="1").update(lease_until=timezone.now() - timedelta(seconds=1))
+    [line, *_] = matrix(study)
+    assert (line.cells[0].tally.working, line.cells[0].tally.all) == (1, 2)
 
 
 def test_go_on_after_the_end_does_nothing(desk: Client, study: Study, spawned: list[Task]) -> None:

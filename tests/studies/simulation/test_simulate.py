@@ -54,6 +54,7 @@ def server() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("dialogue.providers.limits.COOLDOWN", 0.01)
 
 
 def model_at(base_url: str, model: str, key: str = "seeker") -> ArmSpec:
@@ -168,7 +169,7 @@ def test_what_is_interrupted_is_gone_on_with(server: str, tmp_path: Path) -> Non
     study(model_at(server, "flaky-1-status-401+echo", "one"), seeker=model_at(server, "echo"))
     file = profiles(tmp_path, "en01")
     told, code = simulate("--profiles", file, "--max-turns", "2")
-    assert (told["failed_reasons"], code) == ({"client_error": 1}, 1)
+    assert (told["failed_reasons"], code) == ({"key_refused": 1}, 1)
     waiting = Turn.objects.get()
     assert (waiting.number, waiting.state) == (1, TurnState.WAITING)
     assert simulate("--profiles", file, "--max-turns", "2")[1] == 1  # the first reply came, the second not
@@ -177,6 +178,18 @@ def test_what_is_interrupted_is_gone_on_with(server: str, tmp_path: Path) -> Non
     assert ArmRun.objects.count() == 1
     assert list(Turn.objects.order_by("number").values_list("number", "state")) == [(1, "answered"), (2, "answered")]
     assert Call.objects.filter(purpose="seeker", status="ok").count() == 2
+
+
+@pytest.mark.parametrize("fault", ["hangup", "status-503", "status-429", "break"])
+def test_server_that_is_away_for_a_while_is_waited_for(fault: str, server: str, tmp_path: Path) -> None:
+    """As long as by a judge: the seven waits between eight attempts are together more than a minute."""
+    away = f"flaky-7-{fault}+echo"
+    study(model_at(server, away, "one"), seeker=model_at(server, away))
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--max-turns", "2")
+    assert (told["done"], told["end_reasons"], code) == (1, {"cap": 1}, 0)
+    answered = Call.objects.filter(status="ok")
+    assert Counter(answered.values_list("key")).most_common(1)[0][1] == 1
+    assert Call.objects.exclude(status="ok").count() == 7 * answered.count()
 
 
 def test_who_lost_its_lease_leaves_the_conversation_to_its_new_owner(
@@ -304,7 +317,6 @@ def test_profile_too_long_for_its_seeker_is_set_aside(tmp_path: Path, monkeypatc
     ("detail", "turn"),
     [
         ("This model's maximum context length is 4097 tokens, however you requested 5000.", 1),
-        ("The server refused the key (401).", 3),
         ("Unsupported parameter: 'temperature' is not supported with this model.", 3),
         ("max_tokens is too large: 99999. This model supports at most 4096 completion tokens.", 3),
     ],
@@ -317,6 +329,30 @@ def test_what_can_be_put_right_leaves_the_conversation_open(
     told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta")
     assert (told["done"], told["failed_reasons"], code) == (0, {"client_error": 1}, 1)
     assert Conversation.objects.get().end_reason == ""
+
+
+def test_seeker_s_answers_that_cannot_be_read_are_counted(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study(model_at(server, "echo", "one"), seeker=model_at(server, "badjudge"))
+    file = str(profiles(tmp_path, "en01"))
+    call_command("simulate", "demo", "--seeker", "average", "--profiles", file, "--max-turns", "2")
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "1 conversation held (cap 1).",
+        "1 of them without a readable rating.",
+        "2 inner states could not be read.",
+    ]
+
+
+def test_seeker_none_of_whose_ratings_can_be_read_stops_the_job(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "USELESS", 2)
+    study(model_at(server, "echo", "one"), seeker=model_at(server, "badjudge"))
+    file = profiles(tmp_path, "en01", "en02", "en03", "en04")
+    told, code = simulate("--profiles", file, "--max-turns", "1", "--concurrency", "1")
+    assert (told["done"], told["unrated"], told["left"], code) == (2, 2, 2, 1)
+    assert Job.objects.get().reason["code"] == "useless_answers"
 
 
 def test_reply_that_nobody_may_be_shown_ends_it_for_safety(server: str, tmp_path: Path) -> None:

@@ -49,11 +49,9 @@ def ended(study: Study, *, job: str = "", reason: Reason | None = None, **outcom
         ("stopped", Reason.of("person", name="anna"), "Stopped by anna."),
         (
             "stopped",
-            Reason.of(
-                "failures", model="judge far (gpt)", status="client_error", detail="The server refused the key (401)."
-            ),
-            "Stopped after failures in a row: judge far (gpt): request refused. Check the key in api_key_env: is it "
-            "valid, and is it for this server?",
+            Reason.of("failures", model="judge far (gpt)", status="key_refused", detail="HTTP 401."),
+            "Stopped after failures in a row: judge far (gpt): key refused. HTTP 401. Check the key in api_key_env: is "
+            "it valid, and is it for this server?",
         ),
         (
             "stopped",

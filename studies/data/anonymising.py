@@ -1,7 +1,7 @@
 """Anonymise a finished study: identifiers and free text go, ratings, coded answers, numbers and times stay.
 
 `holdings.py` says what goes from which records (`anonymised`, `blanks`); what needs more than that is here. Country and
-language of people stay, so in a small study a reader may still guess who someone is: docs/hosting.md says so.
+language of people stay, so in a small study a reader may still guess who someone is: docs/running.md says so.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -124,7 +124,7 @@ def get_identifiers(scope: Scope) -> list[str]:
 def clear_write_ahead_log() -> None:
     """Move all of SQLite's write-ahead log into its file, where erased rows are zeros, and make the log empty.
 
-    PostgreSQL has nothing of the kind that we could do: docs/hosting.md says how long its files keep what was erased.
+    PostgreSQL has nothing of the kind that we could do: docs/running.md says how long its files keep what was erased.
     """
     if connection.vendor != "sqlite":
         return

@@ -36,7 +36,7 @@ def raters_of_arms() -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastFile:
-    """A comparison that you declare before you see data ([why](hosting.md#declare-what-you-will-test-first))."""
+    """A comparison that you declare before you see data ([why](setting_up.md#declare-what-you-will-test-first))."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY
 

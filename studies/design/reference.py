@@ -29,10 +29,10 @@ HEAD = """# The study file
 
 <!-- Written by `make docs` from studies/design/study_file.py. Change it there. -->
 
-A study is one TOML file. [Hosting a study](hosting.md) explains what the parts do, and `fixtures/studies/demo.toml` is
-a complete example. `load_study` checks the file and reports every fault at once as `FILE: place: what is wrong`. A
-place joins keys with dots and counts from 1: `arms[2].base_url` is the key `base_url` of the second `[[arms]]`. A key
-that is not listed here is a fault.
+A study is one TOML file. [Setting up a study](setting_up.md) explains what the parts do, and
+`fixtures/studies/demo.toml` is a complete example. `load_study` checks the file and reports every fault at once as
+`FILE: place: what is wrong`. A place joins keys with dots and counts from 1: `arms[2].base_url` is the key `base_url`
+of the second `[[arms]]`. A key that is not listed here is a fault.
 
 A text that people read is one string for all languages, or a table: `title = {en = "A study", zh = "一项研究"}`. Needed
 keys have no default; all others can be left out. An instrument is the name of a file in `fixtures/instruments` without

@@ -31,7 +31,7 @@ Day = Annotated[str, AfterValidator(check_day)]
 
 @dataclass(frozen=True, kw_only=True, config=KNOWN_KEYS_ONLY)
 class RetentionSpec:
-    """How long data are kept ([retention](hosting.md#retention)). Days end at midnight UTC."""
+    """How long data are kept ([retention](running.md#retention)). Days end at midnight UTC."""
 
     delete_until: Annotated[
         Day | None, about("The last day on which people can have their data deleted.", "2027-06-30")

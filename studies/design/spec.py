@@ -321,7 +321,7 @@ class ChatSpec:
 
 @dataclass(frozen=True)
 class OrderSpec:
-    """The arms that each person meets, and their order ([allocation](hosting.md#allocation-who-meets-which-arms))."""
+    """The arms that each person meets in which order ([allocation](setting_up.md#allocation-who-meets-which-arms))."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY
 
@@ -395,7 +395,7 @@ class OrderSpec:
 
 @dataclass(frozen=True)
 class RolePlaySpec:
-    """The roles of [counsellors who play seekers](hosting.md#counsellors-who-play-seekers)."""
+    """The roles of [counsellors who play seekers](counsellors.md#counsellors-who-play-seekers)."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY
 

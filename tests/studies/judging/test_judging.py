@@ -375,7 +375,7 @@ def test_question_that_another_model_was_asked_in_vain_is_answered_by_the_next(s
     here = study(judge_at(server, "status-401"))
     talk(here)
     judge()
-    assert set(missing_by_item(here).values()) == {(None, "client_error", "final", 6)}
+    assert set(missing_by_item(here).values()) == {(None, "key_refused", "final", 6)}
     reload(here, judge_at(server, "refusal"))
     judge()
     assert set(missing_by_item(here).values()) == {(None, "refused", "final", 6)}

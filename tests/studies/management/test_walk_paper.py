@@ -96,11 +96,9 @@ def replicate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_walk_with_a_model_asks_first_and_keeps_what_it_has_where_it_fails(tmp_path: Path) -> None:
+def test_walk_with_a_model_asks_first_and_keeps_what_it_has_where_it_fails(tmp_path: Path, server: str) -> None:
     text = study_file(tmp_path, "emoharbor").read_text(encoding="utf-8")
-    elsewhere = (
-        'kind = "openai_compatible"\nbase_url = "http://127.0.0.1:9/v1"\nprovider = "Test Lab"\nmodel = "attuned"'
-    )
+    elsewhere = f'kind = "openai_compatible"\nbase_url = "{server}"\nprovider = "Test Lab"\nmodel = "status-404"'
     own = tmp_path / "own.toml"
     own.write_text(
         text.replace('kind = "scripted"\nmodel = "attuned"', elsewhere).replace(

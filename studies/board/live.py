@@ -22,7 +22,7 @@ from studies.models.participation import OVER, UNDER_WAY, Status
 from studies.participation import counts
 from studies.workbench import labels
 from studies.workbench.heatmap import HeatMap, heat_maps
-from studies.workbench.rating_tables import item_name
+from studies.workbench.rating_tables import item_name, title_of
 from studies.workbench.result_notes import explain, join_notes
 
 FINAL = ("", "final")  # moments at which a conversation is rated once
@@ -52,11 +52,11 @@ class BlindArm:
 
 @dataclass(frozen=True)
 class ArmTable:
-    """Means of one group of raters by one instrument. `items`: (key, name); `rows`: arm, and an estimate for each of
+    """Means of one group of raters by one instrument, of this title. `items`: (key, name); `rows`: arm, and an estimate for each of
     them."""
 
     raters: str
-    instrument: str
+    title: str
     items: Sequence[tuple[str, str]]
     rows: Sequence[tuple[str, Sequence[Estimate | None]]]
 
@@ -79,6 +79,9 @@ class Reliability:
     def name(self) -> str:
         return _("all items") if self.item == WHOLE else item_name(self.instrument, self.item)
 
+    def title(self) -> str:
+        return title_of(self.instrument)
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -96,6 +99,9 @@ class Coverage:
 
     def name(self) -> str:
         return item_name(self.instrument, self.item)
+
+    def title(self) -> str:
+        return title_of(self.instrument)
 
     def percent(self) -> int:
         return round(100 * self.scored / self.of) if self.of else 0
@@ -229,7 +235,7 @@ def arm_tables(rows: Iterable[Row]) -> Iterator[ArmTable]:
         arms = dict.fromkeys(row["arm"] for row in scale_rows)
         lines = [(arm, [cells.get((arm, item)) for item in items]) for arm in arms]
         named = [(item, item_name(instrument, item)) for item in items]
-        yield ArmTable(labels.raters_name(raters), instrument, named, lines)
+        yield ArmTable(labels.raters_name(raters), title_of(instrument), named, lines)
 
 
 def estimate(row: Row, name: str) -> Estimate:

@@ -28,6 +28,7 @@ from studies.design.writing import dump_to_compare
 from studies.instruments.own_instruments import find_own
 from studies.models import Amendment, Study, StudyDraft
 from studies.participation.durations import remark_on_times
+from studies.participation.language import CODES
 from studies.setup.storage import AmendmentNeeded, AmendmentReason, LacksLanguages, NamesModels
 
 
@@ -67,12 +68,13 @@ def group_by_section(draft: StudyDraft, checked: CheckedDraft) -> list[tuple[Sec
 
 
 def locate(draft: StudyDraft, place: str) -> str:
-    """Return the address of the field with a fault."""
+    """Return the address of the field with a fault: where a language lacks its text, of the whole field."""
     slug = owner_of(place)
+    field = place.rpartition(".")[0] if place.rpartition(".")[2] in CODES else place
     number = re.match(r"\[(\d+)\]", place[len(slug) :]) if place.startswith(slug) else None
     if number is None:
-        return f"{reverse('research-draft-section', args=[draft.pk, slug])}#{place}"
-    return f"{reverse('research-draft-row', args=[draft.pk, slug, int(number[1]) - 1])}#{place}"
+        return f"{reverse('research-draft-section', args=[draft.pk, slug])}#{field}"
+    return f"{reverse('research-draft-row', args=[draft.pk, slug, int(number[1]) - 1])}#{field}"
 
 
 @require_http_methods(["GET", "POST"])

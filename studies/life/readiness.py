@@ -24,6 +24,7 @@ from studies.design.spec import StudySpec
 from studies.models import Participation, ResourceCheck, Study
 from studies.models.participation import Status
 from studies.participation.consent import template
+from studies.workbench.labels import country_name
 
 ANSWER_DAYS = 7  # for which an arm's answer to the test question holds
 GOOD = ("ok", "truncated")
@@ -144,8 +145,8 @@ def resources(study: Study, spec: StudySpec) -> Requirement:
     return Requirement(
         "resources",
         not needs_lines_tried(study),
-        _("Someone on your team has tried each help line for %(country)s in the last %(days)d days.")
-        % {"country": spec.country, "days": RESOURCE_DAYS},
+        _("Someone on your team has tried each help line for people in %(country)s in the last %(days)d days.")
+        % {"country": country_name(spec.country), "days": RESOURCE_DAYS},
         _(
             "Dial or open each line. Then confirm it under Lifecycle → Help lines, or with open_study "
             "--resources-checked-by NAME."

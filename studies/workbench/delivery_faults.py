@@ -94,7 +94,7 @@ class Fault:
         return str(labels.word(WORDS, self.code)) % self.values
 
     def in_english(self) -> str:
-        """Return the line for the log, whoever's page it is."""
+        """Return the line for the log, which is English on every page."""
         with translation.override("en"):
             return str(self)
 

@@ -5,13 +5,15 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dialogue.jobs.store import sum_reserved
 from dialogue.judges.strategies import get_strategies
-from dialogue.models import Call, Job
+from dialogue.models import Call, Job, JobItem
 from dialogue.providers.prices import format_amount, load_prices
+from dialogue.providers.retrying import PASSING
 from dialogue.templatetags.languages import active_language, colon, listed
 from studies.models import Participation, Task
 from studies.workbench import labels
@@ -179,7 +181,20 @@ def describe_progress(task: Task) -> str:
         if reserved:
             amount = f"{format_amount(reserved)} {currency}"
             parts.append(_("set aside for calls in progress: %(amount)s at most") % {"amount": amount})
-    return " · ".join(parts)
+    return " · ".join([*parts, *describe_outages(jobs)])
+
+
+def describe_outages(jobs: Sequence[Job]) -> list[str]:
+    """Say which models have just not answered, and are asked again: that can take minutes in which nothing ends."""
+    ended = Call.objects.exclude(status="started")
+    later = ended.filter(item=OuterRef("item"), pk__gt=OuterRef("pk"))
+    waiting = ended.filter(item__job__in=jobs, item__state=JobItem.State.WORKING, status__in=PASSING)
+    outages = waiting.exclude(Exists(later)).values_list("model", "status").distinct().order_by("model", "status")
+    return [
+        _("%(model)s does not answer and is asked again (%(why)s)")
+        % {"model": model, "why": labels.word(labels.CALLS, status)}
+        for model, status in outages
+    ]
 
 
 def describe_end(task: Task) -> str:

@@ -127,3 +127,21 @@ def test_work_under_way_says_how_far_it_is_and_what_it_has_cost(study: Study) ->
 
     Call.objects.update(status="ok", cost=None)
     assert task_row(task)["message"] == "3 of 16 · cost unknown: the price table has no price"
+
+
+def test_a_model_that_is_asked_again_is_told_until_it_answers(study: Study) -> None:
+    task = Task.objects.create(study=study, command="judge", arguments=["demo", "standard"], done=3, total=16)
+    job = Job.objects.create(kind="judge", scope="demo", title="demo (standard)", plan={})
+    item = JobItem.objects.create(
+        job=job, role="judge", configuration="1-a", subject="a", payload={}, state=JobItem.State.WORKING
+    )
+
+    def call(status: str) -> None:
+        Call.objects.create(purpose="judge", kind="openai_compatible", model="gpt", item=item, status=status, cost=0)
+
+    again = " · gpt does not answer and is asked again (no connection)"
+    told = []
+    for status in ("network", "started", "network", "ok"):
+        call(status)
+        told.append(task_row(task)["message"].removeprefix("3 of 16 · cost so far: 0.00 USD"))
+    assert told == [again, again, again, ""]

@@ -52,8 +52,8 @@ class BlindArm:
 
 @dataclass(frozen=True)
 class ArmTable:
-    """Means of one group of raters by one instrument, of this title. `items`: (key, name); `rows`: arm, and an estimate for each of
-    them."""
+    """Means of one group of raters by the instrument of this title. `items`: (key, name); `rows`: arm, and an estimate
+    for each of them."""
 
     raters: str
     title: str

@@ -29,6 +29,7 @@ from studies.simulation import estimate_words
 from studies.simulation.choice import Unfit, refuse_unreachable
 from studies.workbench.job_words import describe_stop
 from studies.workbench.labels import one_or_more
+from studies.workbench.task_words import describe_outages
 
 TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
 LOOK = 0.5  # seconds between two looks at how far it is
@@ -271,12 +272,14 @@ async def watch_progress(job: Job, progress: Progress, label: str) -> None:
 
 
 def show_progress(job: Job, progress: Progress, label: str) -> None:
-    """Show the progress with the cost so far, and the provider's word on its batches."""
+    """Show the progress with the cost so far, the provider's word on its batches, and where nothing has ended since the
+    last look, which models are asked again."""
     counts, at_provider = store.count_states(job.pk), batch_store.describe_progress(job.pk)
-    label = f"{label}, {at_provider}" if at_provider else label
-    spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)
-    label = f"{label}, {format_amount(spent)} spent" if spent else label
-    if at_provider and label != progress.label and not (progress.quiet or progress.bar):
-        sys.stderr.write(f"{label}\n")
     total = counts.total()
-    progress.set(total - counts[States.WAITING] - counts[States.WORKING], total, label)
+    done = total - counts[States.WAITING] - counts[States.WORKING]
+    held_up = list(filter(None, [at_provider, *(describe_outages([job]) if done == progress.done else [])]))
+    spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)
+    label = ", ".join([label, *held_up, *([f"{format_amount(spent)} spent"] if spent else [])])
+    if held_up and label != progress.label and not (progress.quiet or progress.bar):
+        sys.stderr.write(f"{label}\n")
+    progress.set(done, total, label)

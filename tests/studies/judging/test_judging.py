@@ -292,6 +292,18 @@ def free_port() -> int:
     return port
 
 
+def test_terminal_tells_of_a_model_that_is_asked_again(
+    server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("studies.management.jobs.LOOK", 0.02)
+    talk(study(judge_at(server, "flaky-1-status-503")))
+    call_command("judge", "demo", "--judge", "real", "--strategy", "standard")
+    told = capsys.readouterr().err
+    assert (
+        "judge real (standard), flaky-1-status-503 does not answer and is asked again (fault of the server)\n" in told
+    )
+
+
 def test_quarantine_is_told_with_what_to_do(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
     talk(study(judge_at(server, "status-503")))

@@ -34,7 +34,7 @@ class Reason:
     def of(cls, code: str, /, **values: str | int) -> Self:
         if set(values) != set(VALUES[code]):
             raise TypeError(f"reason {code} takes {VALUES[code]}, not {tuple(values)}")
-        return cls(code, values)
+        return cls(code, {name: values[name] for name in VALUES[code]})  # in an order that PostgreSQL's JSON loses
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

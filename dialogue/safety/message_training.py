@@ -16,7 +16,9 @@ from dialogue.safety.patterns import FOLDER, LANGUAGES
 from dialogue.safety.weights import Floats, Weights
 
 SENTENCES = FOLDER / "sentences"
-KEPT_FOR_MEASURING = frozenset({*"vwxyz", "ab", "ac", "ah", "aj", "ak", "al", "at", "au", "aw", "ii", "nn", "oo"})
+KEPT_FOR_MEASURING = frozenset(
+    {*"vwxyz", "ab", "ac", "ah", "aj", "ak", "al", "at", "au", "aw", "ax", "ay", "ii", "nn", "oo"}
+)
 JOINED = 3000  # pairs of sentences that are added, since people write more than one
 LIMITS = (2, 3)
 # Of level 1, where level 2 is learned: to take distress for a sign of danger is the smaller mistake.
@@ -28,7 +30,7 @@ FOLDS = 5
 # The shares of ordinary sentences of level 0 that may reach level 2 and level 3 in the cross-validation.
 HARMLESS = {"en": (0.16, 0.0125), "zh": (0.11, 0.012)}
 PLACES = 1 << 22  # of the weights of one language
-VERSION = "2.9"
+VERSION = "2.10"
 
 
 @dataclass(frozen=True)

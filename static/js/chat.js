@@ -1,5 +1,4 @@
 // The conversation page: what the socket tells becomes bubbles and cards, what the person does becomes frames.
-import { Flags } from "./flags.js";
 import { writeMoment } from "./moments.js";
 import { leave } from "./offline.js";
 import { ChatSocket } from "./socket.js";
@@ -33,7 +32,10 @@ let failed = false;
 let isBroken = false; // the line broke, and is not back yet
 let over = false; // nothing more can be written here now
 
-const flags = parts.flag && new Flags({ shell: parts.flag, form: parts["flag-form"], words, post });
+// Counsellors alone have flags.
+const flags =
+  parts.flag &&
+  import("./flags.js").then(({ Flags }) => new Flags({ shell: parts.flag, form: parts["flag-form"], words, post }));
 const socket = new ChatSocket(code, { onFrame: (frame) => handlers[frame.type]?.(frame), onState: showState });
 
 // What comes from the server
@@ -63,7 +65,7 @@ const handlers = {
     bubble.dataset.seq = seq;
     timing.begin();
     shown.observe(bubble);
-    flags?.offer(bubble, turn);
+    flags?.then((them) => them.offer(bubble, turn));
     offerRating(bubble, turn);
     answered = Math.max(answered, turn);
     if (turn >= history) setTimeout(() => parts.log.setAttribute("aria-live", "polite"), SETTLED);

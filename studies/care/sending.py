@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, get_connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -90,7 +90,7 @@ def deliver(alarm: Alarm, message: Message) -> Outcome:
     try:
         if alarm.channel == Alarm.Channel.WEBHOOK:
             return deliver_to_webhook(alarm, message)
-        mail(alarm, message)
+        send_mail(alarm, message)
     except NotTaken as error:
         return Outcome(alarm, fault=name_hook_fault(error))
     except (OSError, ValueError) as error:
@@ -98,7 +98,7 @@ def deliver(alarm: Alarm, message: Message) -> Outcome:
     return Outcome(alarm, answer="the mail server has taken it")
 
 
-def mail(alarm: Alarm, message: Message) -> None:
+def send_mail(alarm: Alarm, message: Message) -> None:
     """Send a mail. A mail that is sent again after a doubtful try has the same identifier, so that programs fold it."""
     sender = settings.DEFAULT_FROM_EMAIL
     headers = {
@@ -107,7 +107,9 @@ def mail(alarm: Alarm, message: Message) -> None:
         "Importance": "high",
         "X-Priority": "1",
     }
-    EmailMessage(message.get_subject(), message.get_text(), sender, [alarm.address], headers=headers).send()
+    mail = EmailMessage(message.get_subject(), message.get_text(), sender, [alarm.address], headers=headers)
+    with get_connection() as mail.connection:  # closed also where it breaks off in the middle
+        mail.send()
 
 
 def deliver_to_webhook(alarm: Alarm, message: Message) -> Outcome:

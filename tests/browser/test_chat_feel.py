@@ -260,7 +260,7 @@ def test_long_text_wraps(open_chat: Callable[..., Chat], what: str) -> None:
     assert chat.page.evaluate("probes.cutText(320)") == []
 
 
-@pytest.mark.parametrize(("language", "time"), [("en", "02:05 PM"), ("zh", "14:05")])
+@pytest.mark.parametrize(("language", "time"), [("en", "2:05 PM"), ("zh", "14:05")])
 def test_state_and_time_of_a_message_follow_the_language(
     open_chat: Callable[..., Chat], language: str, time: str
 ) -> None:

@@ -26,7 +26,7 @@ class Judge:
 JUDGES = (
     Judge("plain", "echo", {"ok": N}),
     Judge("burst", "flaky-2-status-429-1", {"rate_limited": 2 * N, "ok": N}),
-    Judge("stall", "stall", {"timeout": 6 * FEW}, "timeout", "timeout", FEW, {"extra": {"total_timeout": 1}}),
+    Judge("stall", "stall", {"timeout": 8 * FEW}, "timeout", "timeout", FEW, {"extra": {"total_timeout": 1}}),
     Judge("stall_once", "flaky-1-stall", {"timeout": N, "ok": N}, settings={"extra": {"total_timeout": 3}}),
     Judge("broken_stream", "flaky-1-badjson", {"network": N, "ok": N}),
     Judge("refusal", "refusal", {"refused": N}, "refused", "refused"),

@@ -9,7 +9,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Sink
 from aiosmtpd.smtp import AuthResult
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, get_connection
 
 from studies.workbench.delivery_faults import WORDS, Fault, name_mail_fault
 from tests.studies.care.servers import free_port
@@ -53,8 +53,9 @@ def mailing(settings):
 
 
 def fault_of_a_mail() -> Fault:
-    with pytest.raises((OSError, ValueError)) as caught:
-        EmailMessage("drill", "This is a drill.", "study@example.org", ["ann@example.org"]).send()
+    mail = EmailMessage("drill", "This is a drill.", "study@example.org", ["ann@example.org"])
+    with pytest.raises((OSError, ValueError)) as caught, get_connection() as mail.connection:
+        mail.send()
     return name_mail_fault(caught.value)
 
 

@@ -16,7 +16,7 @@ export class Flags {
     const box = copyOf(this.shell);
     const named = box.querySelector(".visually-hidden");
     named.textContent = named.textContent.replace("{turn}", turn);
-    bubble.append(box);
+    bubble.insertBefore(box, bubble.querySelector(".reply-rating")); // also where this script comes after the reply
     this.show(box, turn, "");
     part(box, "open").addEventListener("click", () => (formIn(box) ? this.close(box) : this.open(box, turn)));
     part(box, "withdraw").addEventListener("click", () => this.withdraw(box, turn));

@@ -44,7 +44,7 @@ class BudgetReached(Exception):
     """Another call might cost more than is left."""
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__(str(reason))
+        super().__init__(reason.code)
         self.reason = reason
 
 

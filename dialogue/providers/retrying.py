@@ -13,7 +13,7 @@ LONGEST_WAIT = 60.0  # seconds, beside what a server asks for
 LONGEST_TRY = 600.0  # seconds in which a call may be tried again
 PASSING = ("rate_limited", "network", "timeout", "server_error")  # tell of the server at this moment, not of the call
 
-Reason = Literal["", "permanent", "attempts", "time", "identical"]
+WhyGivenUp = Literal["", "permanent", "attempts", "time", "identical"]
 
 
 class Retries:
@@ -33,7 +33,7 @@ class Retries:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.given_up_because: Reason = ""
+        self.given_up_because: WhyGivenUp = ""
         self._attempts, self._identical = attempts, identical
         self._clock = clock
         self._wall_seconds = wall_seconds
@@ -66,7 +66,7 @@ class Retries:
         longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (self._failures - 1))
         return random.uniform(longest / 2, longest)
 
-    def _why_give_up(self, error: ProviderError, wait: float) -> Reason:
+    def _why_give_up(self, error: ProviderError, wait: float) -> WhyGivenUp:
         if error.permanent:
             return "permanent"
         if self._in_a_row >= self._identical:

@@ -4,7 +4,7 @@ from typing import Any
 
 from dialogue.models import RiskEvent
 from studies.models import SafetyAct
-from studies.workbench.delivery_faults import Fault
+from studies.workbench.delivery_faults import DeliveryFault
 
 
 def record_act(
@@ -14,7 +14,7 @@ def record_act(
     by: Any = None,
     by_name: str = "",
     text: str = "",
-    fault: Fault | None = None,
+    fault: DeliveryFault | None = None,
 ) -> SafetyAct:
     """Store what was done about an event.
 

@@ -21,7 +21,7 @@ from dialogue.models import RiskEvent
 from studies.care import clock, rota
 from studies.care.acts import record_act
 from studies.models import Alarm, Participation, SafetyAct, Study
-from studies.workbench.delivery_faults import Fault
+from studies.workbench.delivery_faults import DeliveryFault
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def raise_alarm(event: RiskEvent) -> list[Alarm]:
     order = rota.get_order(study.current().spec(), now)
     if not order:
         log.error("study %s: no one is on call, so event %s alarms no one", study.key, event.pk)
-        record_act(event, SafetyAct.Kind.FAILED, fault=Fault.of("no_contact"))
+        record_act(event, SafetyAct.Kind.FAILED, fault=DeliveryFault.of("no_contact"))
         return []
     contact = order[0]
     if last is not None and last.acknowledged_at is None:

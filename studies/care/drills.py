@@ -7,7 +7,7 @@ from studies.care import rota, sending
 from studies.care.alarms import CONSOLE, create_alarm, get_channels
 from studies.care.sending import Outcome
 from studies.models import Alarm, Study
-from studies.workbench.delivery_faults import Fault
+from studies.workbench.delivery_faults import DeliveryFault
 
 
 def send_drill(study: Study, *, to_all: bool = False) -> list[Outcome]:
@@ -22,7 +22,7 @@ def send_drill(study: Study, *, to_all: bool = False) -> list[Outcome]:
     ]
     without_mail = settings.EMAIL_BACKEND == CONSOLE
     unsent = [one for one in drills if without_mail and one.channel == Alarm.Channel.EMAIL]
-    outcomes = [Outcome(one, fault=Fault.of("no_mail")) for one in unsent]
+    outcomes = [Outcome(one, fault=DeliveryFault.of("no_mail")) for one in unsent]
     outcomes += sending.send_together([one for one in drills if one not in unsent])
     for outcome in outcomes:
         sending.record(outcome)

@@ -22,7 +22,7 @@ from studies.care.acts import record_act
 from studies.care.messages import Message, get_message
 from studies.models import Alarm, SafetyAct
 from studies.webhooks.requests import NotTaken, post, sign
-from studies.workbench.delivery_faults import Fault, name_hook_fault, name_mail_fault
+from studies.workbench.delivery_faults import DeliveryFault, name_hook_fault, name_mail_fault
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,8 @@ class Outcome:
 
     alarm: Alarm
     answer: str = ""
-    fault: Fault | None = None
-    note: Fault | None = None
+    fault: DeliveryFault | None = None
+    note: DeliveryFault | None = None
 
 
 def send_due(now: datetime | None = None) -> int:
@@ -78,7 +78,7 @@ def send_together(alarms: Iterable[Alarm]) -> list[Outcome]:
         try:
             messages.append((alarm, get_message(alarm, alarm.study.current().spec())))
         except (LookupError, ValueError) as error:  # one that cannot be written must not hold up the others
-            outcomes.append(Outcome(alarm, fault=Fault.of("unwritable", kind=type(error).__name__)))
+            outcomes.append(Outcome(alarm, fault=DeliveryFault.of("unwritable", kind=type(error).__name__)))
     if messages:
         with ThreadPoolExecutor(len(messages), thread_name_prefix="alarm") as pool:
             outcomes += pool.map(lambda pair: deliver(*pair), messages)

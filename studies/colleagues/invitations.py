@@ -23,7 +23,7 @@ from studies.access.granting import RolesError
 from studies.models import Study
 from studies.models.membership import Role
 from studies.workbench.access import title_of
-from studies.workbench.delivery_faults import Fault, name_mail_fault
+from studies.workbench.delivery_faults import DeliveryFault, name_mail_fault
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def send_invitation(request: HttpRequest, study: Study, invitation: Invitation, 
     if not user.email:
         return _("The account has no mail address.")
     if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
-        return str(Fault.of("no_mail"))
+        return str(DeliveryFault.of("no_mail"))
     title = " ".join(title_of(study.current()).split())
     subject = _("You are invited to the study “%(title)s”") % {"title": title}
     try:

@@ -6,13 +6,13 @@ The words say what to do to whoever runs the server, or edits the design.
 import smtplib
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext_lazy
 
+from dialogue.coded import Coded
 from studies.webhooks.requests import NotTaken
 from studies.workbench import labels
 
@@ -72,26 +72,24 @@ WORDS: labels.Words = {
 }
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A code of `WORDS` with its values, of which `detail` is what the server said."""
+class DeliveryFault(Coded):
+    """Why a message was not taken. `place`: the mail server, as host:port."""
 
-    code: str
-    values: Mapping[str, str | int]
-
-    @classmethod
-    def of(cls, code: str, /, **values: str | int) -> Self:
-        return cls(code, values)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        return cls(data["code"], data["values"])
-
-    def as_json(self) -> dict[str, Any]:
-        return {"code": self.code, "values": dict(self.values)}
+    VALUES: ClassVar = {
+        **dict.fromkeys(
+            ("no_contact", "bad_address", "no_mail", "hook_slow", "hook_certificate", "hook_not_reached"), ()
+        ),
+        **dict.fromkeys(("not_reached", "slow", "broken_off", "no_tls", "password"), ("place",)),
+        **dict.fromkeys(("not_offered", "recipient"), ("place", "detail")),
+        "sender": ("place", "sender", "detail"),
+        "refused": ("place", "number", "detail"),
+        "unwritable": ("kind",),
+        "hook_status": ("status",),
+        "unsigned": ("detail",),
+    }
 
     def __str__(self) -> str:
-        return str(labels.word(WORDS, self.code)) % self.values
+        return labels.word(WORDS, self.code) % self.values
 
     def in_english(self) -> str:
         """Return the line for the log, which is English on every page."""
@@ -101,40 +99,42 @@ class Fault:
 
 def describe_fault(data: Mapping[str, Any]) -> str:
     """Say a stored fault in the language of the page; "" for none."""
-    return str(Fault.from_json(data)) if data else ""
+    return str(DeliveryFault.from_json(data)) if data else ""
 
 
-def name_mail_fault(error: OSError | ValueError) -> Fault:
+def name_mail_fault(error: OSError | ValueError) -> DeliveryFault:
     """Return why no mail was sent, from an error of Django's mail or of smtplib, whose errors are OSErrors."""
     place = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     match error:
         case smtplib.SMTPAuthenticationError():
-            return Fault.of("password", place=place)
+            return DeliveryFault.of("password", place=place)
         case smtplib.SMTPSenderRefused():
-            return Fault.of("sender", place=place, sender=error.sender, detail=_said(error.smtp_error))
+            return DeliveryFault.of("sender", place=place, sender=error.sender, detail=_quote(error.smtp_error))
         case smtplib.SMTPRecipientsRefused():
             _number, said = next(iter(error.recipients.values()))
-            return Fault.of("recipient", place=place, detail=_said(said))
+            return DeliveryFault.of("recipient", place=place, detail=_quote(said))
         case smtplib.SMTPResponseException():
-            return Fault.of("refused", place=place, number=error.smtp_code, detail=_said(error.smtp_error))
+            return DeliveryFault.of("refused", place=place, number=error.smtp_code, detail=_quote(error.smtp_error))
         case smtplib.SMTPNotSupportedError():
-            return Fault.of("not_offered", place=place, detail=_said(str(error)))
+            return DeliveryFault.of("not_offered", place=place, detail=_quote(str(error)))
         case smtplib.SMTPException():  # smtplib hides what ended the connection behind an error of its own
-            return Fault.of("slow" if isinstance(error.__context__, TimeoutError) else "broken_off", place=place)
+            return DeliveryFault.of(
+                "slow" if isinstance(error.__context__, TimeoutError) else "broken_off", place=place
+            )
         case TimeoutError():
-            return Fault.of("slow", place=place)
+            return DeliveryFault.of("slow", place=place)
         case ssl.SSLError():
-            return Fault.of("no_tls", place=place)
+            return DeliveryFault.of("no_tls", place=place)
         case ValueError():
-            return Fault.of("bad_address")
-    return Fault.of("not_reached", place=place)
+            return DeliveryFault.of("bad_address")
+    return DeliveryFault.of("not_reached", place=place)
 
 
-def name_hook_fault(error: NotTaken) -> Fault:
-    return Fault.of(error.code, **error.values)
+def name_hook_fault(error: NotTaken) -> DeliveryFault:
+    return DeliveryFault.of(error.code, **error.values)
 
 
-def _said(words: bytes | str) -> str:
+def _quote(words: bytes | str) -> str:
     """Return what a server said in one line that ends with a full stop."""
     text = words.decode(errors="replace") if isinstance(words, bytes) else words
     line = " ".join(text.split())[:CUT]

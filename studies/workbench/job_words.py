@@ -51,7 +51,7 @@ def describe_stop(job: Job) -> str:
         status, detail = str(values["status"]), str(values["detail"])
         told = join_sentences(labels.word(CALLS, status), explain_failure(status, detail))
         values["why"] = f"{values['model']}{colon()}{told}" if values["model"] else told
-    return str(REASONS[reason.code] % values)
+    return labels.word(REASONS, reason.code) % values
 
 
 def explain_failure(status: str, detail: str, variable: str = "") -> str:

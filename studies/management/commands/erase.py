@@ -82,7 +82,7 @@ class Command(Base):
         if person is None:
             self.refuse(f"There is no person with the code {participant!r} in the study {study!r}.")
         if open_risks_of(person).exists():
-            self.say(IN_DANGER)
+            self.stderr.write(IN_DANGER)  # also where the command is to be quiet
         self.confirm(person.code)
         words = collect_words(scope_of(person))
         removed = erase(person)

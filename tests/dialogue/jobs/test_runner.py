@@ -33,8 +33,10 @@ def work(*, at_once: int = 4, of: int | None = None) -> None:
 
 def ended(planned: store.PlannedJob) -> tuple[str, str]:
     planned.job.refresh_from_db()
-    reason = planned.job.reason
-    return planned.job.state, str(Reason.from_json(reason)) if reason else ""
+    if not (reason := planned.job.reason):
+        return planned.job.state, ""
+    told = [reason["values"][name] for name in Reason.VALUES[reason["code"]]]
+    return planned.job.state, ": ".join(filter(None, [reason["code"], *told]))
 
 
 async def until(runner: Runner, what: Callable[[], Any]) -> None:

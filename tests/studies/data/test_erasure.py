@@ -234,6 +234,14 @@ def test_open_alarm_outlasts_the_erasure_of_a_person_in_danger_without_their_wor
     assert climb_overdue(alarm.climb_at) == 1
 
 
+@pytest.mark.parametrize(("level", "warns"), [(4, True), (2, False)])
+def test_command_says_before_it_erases_that_someone_may_be_in_danger(level: int, warns: bool, var: Path, capsys):
+    person = factories.person(factories.study())
+    RiskEvent.objects.create(subject=person.code, source="answer", level=level)
+    erase("demo", person.code)
+    assert ("This person may be in danger" in capsys.readouterr().err) == warns
+
+
 def test_open_alarm_outlasts_the_erasure_of_everybody(var: Path):
     study = factories.study()
     person = marked_person(study)

@@ -10,8 +10,9 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Sink
 from aiosmtpd.smtp import AuthResult
 from django.core.mail import EmailMessage, get_connection
+from django.utils.translation import override
 
-from studies.workbench.delivery_faults import WORDS, Fault, name_mail_fault
+from studies.workbench.delivery_faults import WORDS, DeliveryFault, describe_fault, name_mail_fault
 from tests.studies.care.servers import free_port
 
 
@@ -52,7 +53,7 @@ def mailing(settings):
     return settings
 
 
-def fault_of_a_mail() -> Fault:
+def fault_of_a_mail() -> DeliveryFault:
     mail = EmailMessage("drill", "This is a drill.", "study@example.org", ["ann@example.org"])
     with pytest.raises((OSError, ValueError)) as caught, get_connection() as mail.connection:
         mail.send()
@@ -106,7 +107,11 @@ def test_port_without_a_server_and_unknown_host_were_not_reached(mailing):
     assert fault_of_a_mail().code == "not_reached"
 
 
-def test_stored_fault_is_said_again():
-    for code in WORDS:
-        values = dict.fromkeys(("place", "detail", "sender", "number", "status", "kind"), "x")
-        assert str(Fault.from_json(Fault.of(code, **values).as_json()))
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("code", WORDS)
+def test_stored_fault_is_said_again_with_all_its_values(code: str, language: str) -> None:
+    values = {name: f"the {name}." for name in DeliveryFault.VALUES[code]}
+    with override(language):
+        said = describe_fault(DeliveryFault.of(code, **values).as_json())
+    assert all(value in said for value in values.values())
+    assert "%(" not in said

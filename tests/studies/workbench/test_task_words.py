@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from django.utils.translation import override
 
-from dialogue.jobs.reasons import VALUES, Reason
+from dialogue.jobs.reasons import Reason
 from dialogue.models import Call, Job, JobItem
 from studies.models import Study, Task
 from studies.workbench.job_words import describe_stop
@@ -67,10 +67,10 @@ def test_why_work_ended_is_said(state: str, reason: Reason, words: str, study: S
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-@pytest.mark.parametrize("code", VALUES)
+@pytest.mark.parametrize("code", Reason.VALUES)
 def test_every_reason_is_said_with_all_its_values(code: str, language: str) -> None:
     known = {"status": "timeout"}
-    reason = Reason.of(code, **{name: known.get(name, f"the {name}.") for name in VALUES[code]})
+    reason = Reason.of(code, **{name: known.get(name, f"the {name}.") for name in Reason.VALUES[code]})
     with override(language):
         said = describe_stop(Job(reason=reason.as_json()))
     assert all(value in said for name, value in reason.values.items() if name != "status")
@@ -78,7 +78,7 @@ def test_every_reason_is_said_with_all_its_values(code: str, language: str) -> N
 
 
 def test_reason_takes_its_own_values_alone() -> None:
-    with pytest.raises(TypeError, match=r"reason person takes \('name',\), not \(\)"):
+    with pytest.raises(TypeError, match=r"person takes \('name',\), not \(\)"):
         Reason.of("person")
 
 

@@ -23,7 +23,7 @@ FAILED = {"status": "timeout", "total_ms": 3000, "input_tokens": "", "output_tok
 
 
 def table_of(folder: Path) -> pd.DataFrame:
-    """Return the rows of calls; those of replies are in test_lengths.py."""
+    """Return the rows of calls; those of replies are in test_reply_lengths.py."""
     rows = [row for _, found in costs(load(folder), Bootstrap(200, 1)) for row in found]
     return of_calls(frame_of(rows, TABLE.all_columns()))
 

@@ -25,7 +25,7 @@ from dialogue.jobs.handlers import Handler, handler_for
 from dialogue.jobs.reasons import Reason
 from dialogue.models import Job, JobItem
 from dialogue.models.job import LEASE
-from dialogue.providers.base import KEY_REFUSED, OF_QUESTION, TOO_LONG, ProviderError
+from dialogue.providers.base import OF_QUESTION, OF_SETTINGS, TOO_LONG, ProviderError
 from dialogue.providers.openai_client import close_clients
 from dialogue.providers.registry import MODELS, is_replayed
 from dialogue.providers.retrying import PASSING
@@ -43,7 +43,7 @@ BROKEN = 3  # so many items that fail in the same way, and none that succeeded, 
 BROKEN_LATER = 20  # the same in a row where something has succeeded: the server takes some questions, and not others
 
 
-OF_SERVER = (*PASSING, "client_error", KEY_REFUSED)  # failures that whatever is asked of it may end in
+OF_SERVER = (*PASSING, *OF_SETTINGS, "client_error")  # failures that whatever is asked of it may end in
 
 
 @dataclass(frozen=True)

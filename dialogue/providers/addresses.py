@@ -3,7 +3,7 @@
 from typing import NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from dialogue.providers.base import ProviderError
+from dialogue.providers.base import WRONG_ADDRESS, ProviderError
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -40,8 +40,8 @@ def _parts(base_url: str) -> SplitResult:
     except ValueError:
         host = None
     if not host:
-        raise ProviderError("client_error", f"{base_url} is no web address.", permanent=True)
+        raise ProviderError(WRONG_ADDRESS, f"{base_url} is no web address.", permanent=True)
     if url.username is not None:
         # Addresses are stored and exported, keys are not.
-        raise ProviderError("client_error", f"The address of {host} holds a password: use api_key_env.", permanent=True)
+        raise ProviderError(WRONG_ADDRESS, f"The address of {host} holds a password: use api_key_env.", permanent=True)
     return url

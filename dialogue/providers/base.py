@@ -104,8 +104,16 @@ class Reply:
 
 
 TOO_LONG = "too_long"
-KEY_REFUSED = "key_refused"
 OF_QUESTION = ("refused", TOO_LONG)  # failures of the question alone: the next one may be answered
+KEY_UNSET = "key_unset"
+KEY_UNLISTED = "key_unlisted"  # no study may name its variable (MODEL_KEYS)
+KEY_REFUSED = "key_refused"
+QUOTA_SPENT = "quota_spent"
+REGION_REFUSED = "region_refused"
+WRONG_ADDRESS = "wrong_address"
+BAD_CERTIFICATE = "bad_certificate"
+# Every question ends in these until somebody changes the settings or the account; `client_error` is the rest of them.
+OF_SETTINGS = (KEY_UNSET, KEY_UNLISTED, KEY_REFUSED, QUOTA_SPENT, REGION_REFUSED, WRONG_ADDRESS, BAD_CERTIFICATE)
 
 
 class ProviderError(Exception):
@@ -143,7 +151,7 @@ STATUSES = (
     "timeout",
     "rate_limited",
     "client_error",
-    KEY_REFUSED,
+    *OF_SETTINGS,
     "server_error",
     "network",
     "stopped",  # ended by us: the safety screen, or a cancelled task

@@ -20,7 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 import orjson
 
 from dialogue.providers.addresses import DEFAULT_BASE_URL, LOOPBACK, address_of, host_of
-from dialogue.providers.base import ProviderError
+from dialogue.providers.base import WRONG_ADDRESS, ProviderError
 from dialogue.providers.recorded import REPLAY, setup_error
 from dialogue.providers.server_errors import LostConnectionError, ServerFailure, StatusError, causes
 
@@ -118,7 +118,7 @@ def translate_failures(silence: float = SILENCE) -> Iterator[None]:
         raise ProviderError("unparseable", f"The answer is not JSON ({type(error).__name__}).") from None
     except (ValueError, httpx2.InvalidURL):
         detail = "The address, or that of its proxy, fits into no request."
-        raise ProviderError("client_error", detail, permanent=True) from None
+        raise ProviderError(WRONG_ADDRESS, detail, permanent=True) from None
 
 
 def _cause_of(error: BaseException) -> BaseException:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from dialogue.providers.base import KEY_REFUSED, OF_QUESTION, Message, ModelSettings, OnText, ProviderError, Reply
+from dialogue.providers.base import OF_QUESTION, OF_SETTINGS, Message, ModelSettings, OnText, ProviderError, Reply
 from dialogue.providers.scripted import speak
 
 REPLAY = "REPLAY"  # the variable that names the file
@@ -64,7 +64,7 @@ def _outcome(line: Mapping[str, Any]) -> Reply | ProviderError:
     if "reply" in line:
         return Reply(**line["reply"])
     failed = line["failure"]
-    permanent = failed["status"] in (*OF_QUESTION, "client_error", KEY_REFUSED)
+    permanent = failed["status"] in (*OF_QUESTION, *OF_SETTINGS, "client_error")
     return ProviderError(failed["status"], failed["detail"], permanent=permanent, partial=failed["partial"])
 
 
@@ -123,6 +123,6 @@ class RecordedModel:
         return outcome  # with the times and tokens of back then
 
 
-def setup_error(detail: str) -> ProviderError:
+def setup_error(detail: str, status: str = "client_error") -> ProviderError:
     """Return a permanent error of settings or files that have to be changed."""
-    return ProviderError("client_error", detail, permanent=True)
+    return ProviderError(status, detail, permanent=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dialogue.demonstration.judges import DemonstrationJudge, DemonstrationThinker
 from dialogue.demonstration.profiles import ScriptedProfileWriter
 from dialogue.demonstration.seekers import SEEKER_MODELS, ScriptedSeeker
-from dialogue.providers.base import ChatModel, ModelSettings, ProviderError
+from dialogue.providers.base import KEY_UNLISTED, KEY_UNSET, ChatModel, ModelSettings, ProviderError
 from dialogue.providers.key_variables import is_listed, is_own
 from dialogue.providers.openai_compatible import OpenAICompatible
 from dialogue.providers.recorded import REPLAY, RecordedModel, Recording, load_recording, setup_error
@@ -106,12 +106,11 @@ def get_api_key(variable: str, environ: Mapping[str, str]) -> str:
     if not variable:
         return NO_KEY
     if is_own(variable) or not is_listed(variable, environ):
-        raise setup_error(
-            f"The variable {variable} is none that a study may name as a key on this server (MODEL_KEYS)."
-        )
+        detail = f"The variable {variable} is none that a study may name as a key on this server (MODEL_KEYS)."
+        raise setup_error(detail, KEY_UNLISTED)
     key = environ.get(variable, "").strip() or _key_in_file(f"{variable}_FILE", environ)
     if not key:
-        raise setup_error(f"The environment variable {variable} is not set.")
+        raise setup_error(f"The environment variable {variable} is not set.", KEY_UNSET)
     return key
 
 

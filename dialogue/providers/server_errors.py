@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from dialogue.providers.addresses import host_of, lacks_version
-from dialogue.providers.base import KEY_REFUSED, TOO_LONG, ProviderError
+from dialogue.providers.base import (
+    BAD_CERTIFICATE,
+    KEY_REFUSED,
+    QUOTA_SPENT,
+    REGION_REFUSED,
+    TOO_LONG,
+    WRONG_ADDRESS,
+    ProviderError,
+)
 from dialogue.providers.characters import clean_text
 
 NO_KEY = "none"  # what a server that asks for no key is sent
@@ -37,7 +45,8 @@ STATUS_OF_CODE = (
     (r"notfound", 404),
     (r"invalidrequest|badrequest|invalidparameter|invalidargument|invalidvalue|unsupported", 400),
 )
-SPENT = re.compile(r"insufficient\w*quota|arrear|insufficientbalance|billing")
+SPENT = re.compile(r"insufficient\w*quota|exceededcurrentquota|freetieronly|arrear|overdue|insufficientbalance|billing")
+SPENT_WORDS = re.compile(r"insufficient balance|credit balance is too low|余额不足|欠费", re.IGNORECASE)
 FILTERED = re.compile(r"contentfilter|contentpolicy|datainspection|moderation|sensitive|promptblocked|responsibleai")
 FILTERS = re.compile(
     r"content exists risk|inappropriate content|considered high risk|requires moderation|content (?:policy|filter)"
@@ -165,11 +174,13 @@ def error_for_status(
         return ProviderError(KEY_REFUSED, "HTTP 401.", permanent=True)  # the server's own words may quote the key
     if http_status == 403 and OF_KEY.search(detail) and not REGION.search(detail):
         return ProviderError(KEY_REFUSED, f"HTTP 403: {detail}"[:LONGEST_DETAIL], permanent=True, partial=partial)
+    if is_spent(http_status, detail, squeezed):
+        return ProviderError(QUOTA_SPENT, detail, permanent=True, partial=partial)
     if http_status == 403:
-        return ProviderError("client_error", describe_forbidden(detail), permanent=True, partial=partial)
+        status = REGION_REFUSED if REGION.search(detail) else "client_error"
+        return ProviderError(status, f"HTTP 403: {detail}"[:LONGEST_DETAIL], permanent=True, partial=partial)
     if http_status == 429:
-        spent = SPENT.search(squeezed) is not None
-        return ProviderError("rate_limited", detail, permanent=spent, retry_after=retry_after, partial=partial)
+        return ProviderError("rate_limited", detail, retry_after=retry_after, partial=partial)
     if http_status == 408:
         return ProviderError("timeout", detail, retry_after=retry_after, partial=partial)
     if http_status < 500:
@@ -182,6 +193,13 @@ def is_filtered(http_status: int, message: str, squeezed_code: str) -> bool:
     if FILTERED.search(squeezed_code):
         return True
     return http_status in (400, 403, 451) and FILTERS.search(message) is not None
+
+
+def is_spent(http_status: int, message: str, squeezed_code: str) -> bool:
+    """Return True where the account has no quota or money left: asking again cannot help until somebody adds some."""
+    if http_status == 402 or SPENT.search(squeezed_code):
+        return True
+    return http_status in (400, 403, 429) and SPENT_WORDS.search(message) is not None
 
 
 def is_too_long(http_status: int, message: str, squeezed_code: str) -> bool:
@@ -200,12 +218,6 @@ def is_too_long(http_status: int, message: str, squeezed_code: str) -> bool:
     if LONG_CODES.search(squeezed_code):
         return True
     return LONG_WORDS.search(message) is not None and OF_RATE.search(message) is None
-
-
-def describe_forbidden(words: str) -> str:
-    """Return what was refused, calls from a region or this request, with the server's own words."""
-    what = "calls from this country or region" if REGION.search(words) else "the request"
-    return f"The server refused {what} (403): {words}"[:LONGEST_DETAIL]
 
 
 class ServerFailure(Exception):
@@ -237,6 +249,7 @@ class StatusError(ServerFailure):
         detail = hide_key(self.message, hide)
         if self.status in (404, 405) and not self.code and self._is_of_address():
             detail = f"{host_of(base_url)} has no chat completions at this address ({self.status}){_advice(base_url)}"
+            return ProviderError(WRONG_ADDRESS, detail, permanent=True)
         return error_for_status(self.status, detail, code=self.code, retry_after=self.retry_after)
 
     def _is_of_address(self) -> bool:
@@ -248,7 +261,7 @@ class StatusError(ServerFailure):
         to = redirect_target(base_url, self.location)
         where = f" redirects to {to}" if to else f" answers with status {self.status}, a redirect to nowhere"
         detail = f"{host_of(base_url)}{where}, and nothing was sent there: set base_url to the right address yourself."
-        return ProviderError("client_error", hide_key(detail, hide), permanent=True)
+        return ProviderError(WRONG_ADDRESS, hide_key(detail, hide), permanent=True)
 
 
 def redirect_target(base_url: str, location: str) -> str:
@@ -265,7 +278,7 @@ def redirect_target(base_url: str, location: str) -> str:
 def error_for_no_completion(base_url: str, what: str) -> ProviderError:
     """Return the permanent error for an answer that is no model's, such as `a web page`."""
     detail = f"{host_of(base_url)} answers with {what} in place of a model's reply{_advice(base_url)}"
-    return ProviderError("client_error", detail, permanent=True)
+    return ProviderError(WRONG_ADDRESS, detail, permanent=True)
 
 
 def _advice(base_url: str) -> str:
@@ -292,7 +305,7 @@ def error_for_connection(error: BaseException, base_url: str, *, hide: str, part
             f"The certificate of {host_of(base_url)} is not valid ({reason.rstrip('.')}): check the host in base_url, "
             "or let SSL_CERT_FILE name the certificate of your own authority."
         )
-        return ProviderError("client_error", hide_key(detail, hide), permanent=True, partial=partial)
+        return ProviderError(BAD_CERTIFICATE, hide_key(detail, hide), permanent=True, partial=partial)
     status = "timeout" if isinstance(error, TimeoutError) else "network"
     return ProviderError(status, hide_key(f"{type(error).__name__}: {error}", hide), partial=partial)
 

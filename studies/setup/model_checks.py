@@ -2,6 +2,7 @@
 a row for each call, which belongs to no conversation."""
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,10 +15,10 @@ from dialogue.jobs.estimate import Load, cost_of
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.store import today
 from dialogue.models import Call
-from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply, copy_settings
+from dialogue.providers.base import KEY_UNSET, Message, ModelSettings, ProviderError, Reply, copy_settings
 from dialogue.providers.openai_client import load_client
 from dialogue.providers.prices import Prices, estimate_tokens
-from dialogue.providers.registry import has_key, is_free, model_for
+from dialogue.providers.registry import get_api_key, is_free, model_for
 from dialogue.safety import second_line
 from studies.design.spec import ArmSpec, StudySpec
 from studies.setup.model_keys import models_of
@@ -28,7 +29,7 @@ ROLES = {"arms": ARM, "judges": JUDGE, "seeker": SEEKER, "evaluator": EVALUATOR,
 AT_ONCE = 8  # models; each is asked one question
 BEGINNING = 120  # characters of an answer that are shown
 ANSWER_TOKENS = 30  # of one short sentence, for the estimate
-UNSET, SCRIPT = "unset", "script"  # statuses of models that are not asked, beside those of the ledger
+SCRIPT = "script"  # the status of models that need no question, beside those of the ledger
 GOOD = ("ok", "truncated", SCRIPT)
 QUESTIONS = {
     "en": ("Answer in one short sentence.", "Hello! Can you read this?"),
@@ -75,7 +76,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """The outcome for one model. `status`: of the ledger, `unset` or `script`; `cost`: None where no price is known."""
+    """The outcome for one model. `status`: of the ledger, or `script`; `cost`: None where no price is known."""
 
     role: str
     key: str
@@ -97,7 +98,7 @@ class ModelCheck:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields, and in words of programs whether the model answers and its key is set."""
-        return {**asdict(self), "answers": self.answers, "key_set": bool(self.variable) and self.status != UNSET}
+        return {**asdict(self), "answers": self.answers, "key_set": bool(self.variable) and self.status != KEY_UNSET}
 
 
 def candidates(spec: StudySpec, roles: Sequence[str] = tuple(ROLES.values())) -> list[Candidate]:
@@ -141,16 +142,21 @@ def estimate_checks(models: Sequence[Candidate], language: str, prices: Prices) 
 def expected_loads(models: Sequence[Candidate], language: str) -> Iterator[Load]:
     """Yield a load for each call that is expected."""
     for one in models:
-        if not one.needs_no_question() and has_key_for(one):
+        if not one.needs_no_question() and not key_fault(one):
             tokens = estimate_tokens(one.question("", language).messages)
             yield Load(Call.Purpose.CHECK, one.settings, 1, tokens, ANSWER_TOKENS)
 
 
-def has_key_for(one: Candidate) -> bool:
-    """Return whether the model's key is set for this process, or none is needed."""
+def key_fault(one: Candidate) -> ProviderError | None:
+    """Return why this process has no key for the model; None where it has one, or where none is needed."""
     kind = one.settings.kind
-    free = kind == "scripted" if one.line else is_free(kind)
-    return free or has_key(one.settings.api_key_env)
+    if kind == "scripted" if one.line else is_free(kind):
+        return None
+    try:
+        get_api_key(one.settings.api_key_env, os.environ)
+    except ProviderError as error:
+        return error
+    return None
 
 
 Tell = Callable[[], Awaitable[None]]
@@ -162,7 +168,7 @@ def check_models(study: str, models: Sequence[Candidate], language: str, *, tell
 
     async def all_of_them() -> list[ModelCheck]:
         caller, slots = Caller(at_once=AT_ONCE), asyncio.Semaphore(AT_ONCE)
-        if any(one.settings.kind != "scripted" and has_key_for(one) for one in models):
+        if any(one.settings.kind != "scripted" and not key_fault(one) for one in models):
             await asyncio.to_thread(load_client)  # it takes seconds, which are no model's; a second line has only two
 
         async def one_of_them(one: Candidate) -> ModelCheck:
@@ -179,8 +185,8 @@ def check_models(study: str, models: Sequence[Candidate], language: str, *, tell
 def try_model(one: Candidate, question: Question) -> ModelCheck:
     """Ask a model a question of a researcher's, and return the whole answer. Nothing is raised if none comes."""
     blank = blank_of(one)
-    if not has_key_for(one):
-        return replace(blank, status=UNSET)
+    if fault := key_fault(one):
+        return replace(blank, status=fault.status, detail=fault.detail)
 
     async def answer() -> ModelCheck:
         if one.settings.kind != "scripted":
@@ -203,8 +209,8 @@ def blank_of(one: Candidate) -> ModelCheck:
 async def check_model(caller: Caller, study: str, one: Candidate, language: str) -> ModelCheck:
     settings = one.settings
     blank = blank_of(one)
-    if not has_key_for(one):
-        return replace(blank, status=UNSET)
+    if fault := key_fault(one):
+        return replace(blank, status=fault.status, detail=fault.detail)
     try:
         if one.needs_no_question():
             if one.role == JUDGE:

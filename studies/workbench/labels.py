@@ -8,7 +8,15 @@ from django.utils.translation import gettext_lazy
 
 from dialogue.judges.roles import BY_CODE
 from dialogue.judges.strategies import get_strategies
-from dialogue.providers.base import KEY_REFUSED
+from dialogue.providers.base import (
+    BAD_CERTIFICATE,
+    KEY_REFUSED,
+    KEY_UNLISTED,
+    KEY_UNSET,
+    QUOTA_SPENT,
+    REGION_REFUSED,
+    WRONG_ADDRESS,
+)
 from dialogue.templatetags.languages import comma, in_brackets
 from studies.instruments.countries import COUNTRIES
 from studies.participation.language import instrument_language
@@ -148,7 +156,13 @@ CALLS: Words = {
     "timeout": gettext_lazy("took too long"),
     "rate_limited": gettext_lazy("too many calls"),
     "client_error": gettext_lazy("request refused"),
+    KEY_UNSET: gettext_lazy("key not set"),
+    KEY_UNLISTED: gettext_lazy("key not allowed on this server"),
     KEY_REFUSED: gettext_lazy("key refused"),
+    QUOTA_SPENT: gettext_lazy("quota or balance used up"),
+    REGION_REFUSED: gettext_lazy("region refused"),
+    WRONG_ADDRESS: gettext_lazy("wrong address"),
+    BAD_CERTIFICATE: gettext_lazy("invalid certificate"),
     "server_error": gettext_lazy("fault of the server"),
     "network": gettext_lazy("no connection"),
     "stopped": gettext_lazy("stopped by emostudy"),

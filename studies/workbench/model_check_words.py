@@ -7,22 +7,42 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dialogue.providers.base import KEY_REFUSED
+from dialogue.providers.base import (
+    BAD_CERTIFICATE,
+    KEY_REFUSED,
+    KEY_UNLISTED,
+    KEY_UNSET,
+    QUOTA_SPENT,
+    REGION_REFUSED,
+    WRONG_ADDRESS,
+)
 from dialogue.providers.prices import format_amount
 from studies.workbench import labels
 
-UNSET = "unset"
 BROKEN_OFF = "broken off"  # a lost connection from which a part of the answer had come
 STATES: labels.Words = {
     "truncated": gettext_lazy("answered, but max_tokens cut the answer off"),
     "script": gettext_lazy("a script, which needs no question"),
     BROKEN_OFF: gettext_lazy("broke off"),
-    UNSET: gettext_lazy("not asked: its key is not set"),
     "day_budget": gettext_lazy("not asked: less is left of the day's budget than it may cost"),
     "no_price": gettext_lazy("not asked: the price table has no price for it, so that no budget can be kept"),
 }
 ADVICE: labels.Words = {
+    KEY_UNSET: gettext_lazy(
+        "Set the variable %(variable)s for the server and for commands, and start the server again."
+    ),
+    KEY_UNLISTED: gettext_lazy("Ask whoever runs this server to add %(variable)s to MODEL_KEYS."),
+    KEY_REFUSED: gettext_lazy("Check the key in %(variable)s: is it valid, and is it for this server?"),
     "client_error": gettext_lazy("Check model and base_url in the study file, and what stands under extra."),
+    QUOTA_SPENT: gettext_lazy("Add credit or raise the quota at the provider, then start it again."),
+    REGION_REFUSED: gettext_lazy(
+        "The provider does not accept calls from where this server stands. Choose another provider or model."
+    ),
+    WRONG_ADDRESS: gettext_lazy("Check base_url in the study file. For most servers it ends in /v1."),
+    BAD_CERTIFICATE: gettext_lazy(
+        "Check the host in base_url. If your institution has its own certificate authority, let SSL_CERT_FILE name "
+        "its certificate."
+    ),
     "timeout": gettext_lazy(
         "Is the server running? If it only needs longer, raise gap_timeout or total_timeout in extra."
     ),
@@ -69,7 +89,7 @@ def describe_check(check: Mapping[str, Any], currency: str) -> Words:
         name=f"{labels.word(labels.MODELS, check['role'])} {check['key']}".strip(),
         answers=check["answers"],
         state=labels.word({**labels.CALLS, **STATES}, kind_of(check)),
-        detail=check["detail"],
+        detail="" if check["status"] in (KEY_UNSET, KEY_UNLISTED) else check["detail"],  # the advice names the variable
         advice=advice_on(check),
         first=seconds(check["first_ms"]),
         total=seconds(check["total_ms"]),
@@ -83,16 +103,8 @@ def advice_on(check: Mapping[str, Any]) -> str:
     """Return the advice after a check; empty for models that answer."""
     if check["answers"]:
         return ""
-    if check["status"] == UNSET:
-        return _("Set the variable %(variable)s for the server and for commands, and start the server again.") % {
-            "variable": check["variable"]
-        }
-    if check["status"] == KEY_REFUSED:
-        return _("Check the key in %(variable)s: is it valid, and is it for this server?") % {
-            "variable": check["variable"] or "api_key_env"
-        }
     kind = kind_of(check)
-    return labels.word(ADVICE, kind) if kind in ADVICE else ""
+    return labels.word(ADVICE, kind) % {"variable": check["variable"] or "api_key_env"} if kind in ADVICE else ""
 
 
 def kind_of(check: Mapping[str, Any]) -> str:

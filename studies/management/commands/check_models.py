@@ -7,12 +7,12 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from dialogue.languages import CODES
-from dialogue.providers.base import ProviderError
+from dialogue.providers.base import KEY_UNSET, ProviderError
 from dialogue.providers.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.registry import get_recording
 from studies.management.command import Command as Base
 from studies.management.command import Progress
-from studies.setup.model_checks import ROLES, UNSET, Candidate, ModelCheck, candidates, check_models, estimate_checks
+from studies.setup.model_checks import ROLES, Candidate, ModelCheck, candidates, check_models, estimate_checks
 from studies.workbench.labels import one_or_more
 from studies.workbench.model_check_words import Words, describe_check
 
@@ -100,12 +100,12 @@ def lines_about(one: ModelCheck, words: Words) -> Iterator[str]:
     """Yield the lines about a model: first whether it answers, then how it was asked and what came back."""
     yield f"{one.role} {one.key}".strip() + f": {words.state}"
     place = " at ".join(filter(None, (one.model, one.base_url)))
-    key = f"key in {one.variable} ({'not set' if one.status == UNSET else 'set'})" if one.variable else "no key"
+    key = f"key in {one.variable} ({'not set' if one.status == KEY_UNSET else 'set'})" if one.variable else "no key"
     yield f"  {', '.join(filter(None, (place, key)))}"
     if one.text:
         yield f"  “{one.text}”"
-    if one.detail:
-        yield f"  {one.detail}"
+    if words.detail:
+        yield f"  {words.detail}"
     if words.advice:
         yield f"  {words.advice}"
     facts = {

@@ -157,7 +157,7 @@ def test_body_that_is_no_completion_is_said_to_be_none(body: bytes, what: str) -
         read(body, 3)
     error = caught.value.as_provider_error(URL, hide="sk-1", partial="")
     assert isinstance(error, ProviderError)
-    assert (error.status, error.permanent) == ("client_error", True)
+    assert (error.status, error.permanent) == ("wrong_address", True)
     assert error.detail == f"models.example answers with {what} in place of a model's reply: check base_url."
 
 

@@ -259,7 +259,7 @@ async def test_judge_prompt_is_answered_with_scores(llm_url: str) -> None:
         ("status-408", "timeout", False, None),
         ("status-429", "rate_limited", False, 0.0),
         ("status-429-7", "rate_limited", False, 7.0),
-        ("quota", "rate_limited", True, None),
+        ("quota", "quota_spent", True, None),
         ("status-500", "server_error", False, None),
         ("status-503-2", "server_error", False, 2.0),
         ("filter", "refused", True, None),
@@ -332,7 +332,7 @@ async def test_server_that_is_not_there_is_a_network_failure() -> None:
 @pytest.mark.parametrize("base_url", ["models.example", "ftp://models.example", "http://", "http://a:b/v1"])
 async def test_base_url_that_is_none_is_a_permanent_failure(base_url: str) -> None:
     error = await failure(base_url, "echo")
-    assert (error.status, error.permanent, error.detail) == ("client_error", True, f"{base_url} is no web address.")
+    assert (error.status, error.permanent, error.detail) == ("wrong_address", True, f"{base_url} is no web address.")
 
 
 async def test_flaky_model_recovers(llm_url: str) -> None:
@@ -392,7 +392,7 @@ async def test_no_redirect_is_followed(status: int, location: str, where: str) -
         error = await failure(url, "m")
     port = url.rpartition(":")[2].partition("/")[0]
     assert asked == ["/v1/chat/completions"]
-    assert (error.status, error.permanent) == ("client_error", True)
+    assert (error.status, error.permanent) == ("wrong_address", True)
     assert error.detail == (
         f"127.0.0.1 redirects to {where.format(port=port)}, and nothing was sent there: set base_url to the right "
         "address yourself."
@@ -417,7 +417,7 @@ async def test_address_that_answers_otherwise_is_a_permanent_failure(
 
     async with serving(answer, path) as url:
         error = await failure(url, "m")
-    assert (error.status, error.permanent) == ("client_error", True)
+    assert (error.status, error.permanent) == ("wrong_address", True)
     assert error.detail == f"127.0.0.1 answers with {detail} in place of a model's reply: check base_url{advice}."
 
 
@@ -471,7 +471,7 @@ async def test_certificate_that_does_not_verify_is_told_with_its_host(tmp_path: 
 
     async with serving(answer, ssl=self_signed(tmp_path)) as url:
         error = await failure(url, "m")
-    assert (error.status, error.permanent) == ("client_error", True)
+    assert (error.status, error.permanent) == ("bad_certificate", True)
     assert error.detail == (
         "The certificate of 127.0.0.1 is not valid (self-signed certificate): check the host in base_url, or let "
         "SSL_CERT_FILE name the certificate of your own authority."
@@ -573,7 +573,7 @@ async def test_passwords_of_netrc_are_not_used(tmp_path: Path, monkeypatch: pyte
 
 async def test_address_with_a_password_is_refused_without_telling_it() -> None:
     error = await failure("http://ann:secret@models.example/v1", "echo")
-    assert (error.status, error.permanent) == ("client_error", True)
+    assert (error.status, error.permanent) == ("wrong_address", True)
     assert "secret" not in error.detail
 
 

@@ -60,7 +60,7 @@ async def test_failure_comes_at_its_attempt_and_the_last_outcome_stays(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("status", "permanent"), [("refused", True), ("too_long", True), ("client_error", True), ("timeout", False)]
+    ("status", "permanent"), [("refused", True), ("too_long", True), ("quota_spent", True), ("timeout", False)]
 )
 async def test_what_was_for_good_is_for_good_again(status: str, permanent: bool, tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:

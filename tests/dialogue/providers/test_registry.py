@@ -27,18 +27,18 @@ def test_model_is_made_from_its_settings(kind: str, name: str, made: type) -> No
 
 
 @pytest.mark.parametrize(
-    ("settings", "detail"),
+    ("settings", "status", "detail"),
     [
-        (ModelSettings("oracle"), "There is no model kind oracle."),
-        (ModelSettings("scripted", model="sage"), "There is no scripted model sage."),
-        (ModelSettings("scripted"), "There is no scripted model ."),
-        (ModelSettings("openai_compatible", api_key_env="X"), "The environment variable X is not set."),
+        (ModelSettings("oracle"), "client_error", "There is no model kind oracle."),
+        (ModelSettings("scripted", model="sage"), "client_error", "There is no scripted model sage."),
+        (ModelSettings("scripted"), "client_error", "There is no scripted model ."),
+        (ModelSettings("openai_compatible", api_key_env="X"), "key_unset", "The environment variable X is not set."),
     ],
 )
-def test_unusable_settings_are_a_permanent_error(settings: ModelSettings, detail: str) -> None:
+def test_unusable_settings_are_a_permanent_error(settings: ModelSettings, status: str, detail: str) -> None:
     with pytest.raises(ProviderError) as caught:
         model_for(settings, environ={})
-    assert (caught.value.status, caught.value.detail, caught.value.permanent) == ("client_error", detail, True)
+    assert (caught.value.status, caught.value.detail, caught.value.permanent) == (status, detail, True)
 
 
 def test_api_key_comes_from_the_variable_or_its_file(tmp_path: Path) -> None:

@@ -144,9 +144,12 @@ def test_code_stands_for_a_status(code: str, status: int | None) -> None:
     [
         ("429", "rate_limited", False),
         ("throttling_error", "rate_limited", False),
-        ("insufficient_quota", "rate_limited", True),
+        ("insufficient_quota", "quota_spent", True),
         ("overloaded_error", "server_error", False),
         ("authentication_error", "key_refused", True),
+        ("Arrearage", "quota_spent", True),
+        ("402", "quota_spent", True),
+        ("exceeded_current_quota_error", "quota_spent", True),
         ("DataInspectionFailed", "refused", True),
         ("context_length_exceeded", "too_long", True),
         ("", "server_error", False),
@@ -206,16 +209,14 @@ def test_body_that_is_no_error_document_is_told_all_the_same(body: str, message:
     [
         (
             "Country, region, or territory not supported",
-            "client_error",
-            "The server refused calls from this country or region (403): Country, region, or territory not supported",
+            "region_refused",
+            "HTTP 403: Country, region, or territory not supported",
         ),
         ("Invalid API key.", "key_refused", "HTTP 403: Invalid API key."),
-        ("Model.AccessDenied", "client_error", "The server refused the request (403): Model.AccessDenied"),
-        (
-            "Your account was flagged.",
-            "client_error",
-            "The server refused the request (403): Your account was flagged.",
-        ),
+        ("Model.AccessDenied", "client_error", "HTTP 403: Model.AccessDenied"),
+        ("Your account was flagged.", "client_error", "HTTP 403: Your account was flagged."),
+        ("Access denied: your account has an insufficient balance.", "quota_spent", None),
+        ("账户已欠费", "quota_spent", None),
         ("The model requires moderation and your input was flagged.", "refused", None),
         ("输入内容包含敏感内容", "refused", None),
     ],
@@ -292,7 +293,7 @@ def test_certificate_is_found_among_the_causes() -> None:
     outer = OSError("Connect call failed")
     outer.__cause__ = fault
     error = error_for_connection(outer, URL, hide=KEY)
-    assert (error.status, error.permanent) == ("client_error", True)
+    assert (error.status, error.permanent) == ("bad_certificate", True)
     assert error.detail.startswith("The certificate of models.example is not valid (certificate has expired): ")
 
 

@@ -106,12 +106,12 @@ def test_task_keeps_what_each_model_answered_and_the_page_shows_it(desk: Client,
     last = page.context["last_check"]
     assert (last["answers"], last["version"], last["ended_at"]) == ("6 of 7 models answer", 1, task.ended_at)
     judge = last["rows"][5]
-    assert (judge.name, judge.answers, judge.state) == ("judge demo", False, "not asked: its key is not set")
+    assert (judge.name, judge.answers, judge.state) == ("judge demo", False, "key not set")
     assert judge.advice == ("Set the variable NOT_THERE for the server and for commands, and start the server again.")
     assert [row.name for row in last["rows"] if row.answers] == [
         "arm amber", "arm birch", "arm cedar", "arm delta", "arm ember", "simulated seekers"
     ]  # fmt: skip
-    assert '<span class="status status--attention">not asked: its key is not set</span>' in words(page)
+    assert '<span class="status status--attention">key not set</span>' in words(page)
     assert page.context["tasks"][0]["outcome"] == ["6 of 7 models answer"]
 
 

@@ -97,7 +97,7 @@ FAULTS: list[tuple[str | dict[str, Any], str, str, str]] = [  # the model, its s
         "HTTP 401.",
         "Check the key in api_key_env: is it valid, and is it for this server?",
     ),
-    ("status-403", "client_error", "The server refused the request (403): Asked to answer 403.", SETTINGS),
+    ("status-403", "client_error", "HTTP 403: Asked to answer 403.", SETTINGS),
     ("status-404", "client_error", "Asked to answer 404.", SETTINGS),
     ("status-500", "server_error", "Asked to answer 500.", "The fault is in the server. Ask again later."),
     (
@@ -160,13 +160,23 @@ def test_model_that_does_not_answer_tells_why_and_what_to_do(
 def test_model_whose_key_is_not_set_is_not_asked(load: Any) -> None:
     load({"model": "echo", "api_key_env": "NOT_THERE"})
     told, summary, code = check()
-    assert (code, shown(summary, "status", "key_set", "total_ms")) == (1, [("unset", False, None)])
+    assert (code, shown(summary, "status", "key_set", "total_ms")) == (1, [("key_unset", False, None)])
     assert told.splitlines()[1:4] == [
-        "arm a1: not asked: its key is not set",
+        "arm a1: key not set",
         f"  echo at {summary['models'][0]['base_url']}, key in NOT_THERE (not set)",
         "  Set the variable NOT_THERE for the server and for commands, and start the server again.",
     ]
     assert summary["estimate"]["calls"] == 0
+    assert not Call.objects.exists()
+
+
+def test_model_whose_key_no_study_may_name_says_whom_to_ask(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    load({"model": "echo", "api_key_env": "OUR_KEY"})
+    monkeypatch.setenv("MODEL_KEYS", "OTHER_KEY")
+    told, summary, code = check()
+    assert (code, shown(summary, "status")) == (1, [("key_unlisted",)])
+    assert told.splitlines()[1] == "arm a1: key not allowed on this server"
+    assert told.splitlines()[3] == "  Ask whoever runs this server to add OUR_KEY to MODEL_KEYS."
     assert not Call.objects.exists()
 
 

@@ -85,7 +85,7 @@ def webhook_server(hook: Hook) -> Iterator[str]:
         def log_message(self, *_args: Any) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     hook.address = f"http://127.0.0.1:{server.server_address[1]}/hook"
     try:

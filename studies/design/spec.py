@@ -288,6 +288,10 @@ class ChatSpec:
         if self.checkpoints and self.checkpoint_every:
             yield ("every",), _("give checkpoints or every, not both")
 
+    def asked_of_counsellors(self) -> tuple[str, ...]:
+        """Return the instruments that counsellors alone answer after a conversation."""
+        return tuple(filter(None, (*self.counsellor_instruments, self.de_roling_instrument)))
+
     def for_track(self, track: str) -> "ChatSpec":
         """Return the section as people of this track have it. Counsellors are asked more afterwards, and nothing that
         would break their role while they play (PROTOCOL §2); their topic is the role card, so none is asked."""

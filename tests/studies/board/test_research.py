@@ -305,6 +305,11 @@ def test_design_is_told_in_words(desk, study):
     }
 
 
+def test_design_lists_what_counsellors_alone_answer(desk, study):
+    page = " ".join(desk.get(address("design")).content.decode().split())
+    assert "<dd> worst_case_4, role_fidelity, de_roling </dd>" in page
+
+
 def test_design_names_the_models_whose_key_is_not_set(desk, study, monkeypatch):
     monkeypatch.setenv("BIRCH_KEY", "secret")
     remote = {"kind": "openai_compatible", "base_url": "https://models.example.org/v1", "model": "m"}

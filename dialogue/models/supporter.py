@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import models
 
+from dialogue.compiled_sql import CompiledQuery
 from dialogue.providers.base import ModelSettings, copy_settings
 
 
@@ -29,12 +30,15 @@ class Supporter(models.Model):
     @classmethod
     def get_or_freeze(cls, **fields: Any) -> "Supporter":
         """Return the row with these settings, made if there is none yet."""
-        supporter, _ = cls.objects.get_or_create(digest=digest_of(fields), defaults=fields)
-        return supporter
+        digest = digest_of(fields)
+        return WITH_DIGEST.first(digest) or cls.objects.get_or_create(digest=digest, defaults=fields)[0]
 
     def settings(self) -> ModelSettings:
         """Return the settings of the model behind it."""
         return copy_settings(self)
+
+
+WITH_DIGEST = CompiledQuery(Supporter, lambda: Supporter.objects.filter(digest="").order_by())
 
 
 def digest_of(fields: Mapping[str, Any]) -> str:

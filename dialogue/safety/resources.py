@@ -39,7 +39,7 @@ class Channel:
         return scheme + self.value.replace(" ", "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity: of the lines of a country, a page keeps what it has rendered
 class Resource:
     id: str
     country: str
@@ -52,7 +52,8 @@ class Resource:
     partial: bool = False  # not in service everywhere, or not at every hour
 
 
-def resources_for(country: str) -> list[Resource]:
+@cache
+def resources_for(country: str) -> tuple[Resource, ...]:
     """Return the lines of a country (two letters), or those of the entry of the list that stands for it.
 
     In the file's order of kinds: emergency numbers come first. Where no crisis line is in service everywhere and at all
@@ -63,7 +64,7 @@ def resources_for(country: str) -> list[Resource]:
     if not any(one.kind == "crisis_line" and not one.partial for one in resources):
         resources += [one for one in everyone if one.kind == "directory" and one not in resources]
     order = _data()["choose"]["order"]
-    return sorted(resources, key=lambda one: order.index(one.kind))
+    return tuple(sorted(resources, key=lambda one: order.index(one.kind)))
 
 
 def get_listed_country(country: str) -> str:
@@ -73,7 +74,8 @@ def get_listed_country(country: str) -> str:
     return EUROPE if country in _data()["eu_members"] else ANYWHERE
 
 
-def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resource]:
+@cache
+def lines_for(country: str, *, level: int, category: PageCategory) -> tuple[Resource, ...]:
     """Return the lines of a country, at the head the two to use first: its emergency number and the best other line.
 
     The emergency number comes first at level 4. The best other line is one for this category where the country has one,
@@ -85,19 +87,21 @@ def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resou
     crisis = [one for one in lines if one.kind == "crisis_line" and not one.partial]
     best = (special or crisis)[:1]
     head = [*emergency, *best] if level >= 4 else [*best, *emergency]
-    return [*head, *(one for one in lines if one not in head)]
+    return (*head, *(one for one in lines if one not in head))
 
 
-def get_phone_lines(country: str) -> list[Resource]:
+@cache
+def get_phone_lines(country: str) -> tuple[Resource, ...]:
     """Return the lines of a country that a phone reaches without the internet, and only these ways."""
-    lines = [
+    lines = (
         replace(one, channels=tuple(channel for channel in one.channels if channel.type in ("call", "text")))
         for one in lines_for(country, level=2, category="self")
-    ]
-    return [one for one in lines if one.channels]
+    )
+    return tuple(one for one in lines if one.channels)
 
 
-def get_call_lines(country: str) -> list[Resource]:
+@cache
+def get_call_lines(country: str) -> tuple[Resource, ...]:
     """Return the two of these lines to use first."""
     return get_phone_lines(country)[:2]
 

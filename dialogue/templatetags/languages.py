@@ -1,11 +1,11 @@
 """Languages in templates."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from django import template
 from django.template import Context, Node, NodeList
-from django.template.base import Parser, Token
+from django.template.base import FilterExpression, Parser, Token, token_kwargs
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language as get_active_language
 from django.utils.translation import gettext
@@ -40,26 +40,29 @@ def in_language(text: Mapping[str, str] | str) -> str:
 
 
 @register.tag
-def fixed(parser: Parser, _token: Token) -> Node:
+def fixed(parser: Parser, token: Token) -> Node:
     """Keep what stands up to `{% endfixed %}` once it is rendered.
 
-    It is the same for everyone who reads a language, and sees no variables.
+    It is the same for everyone who reads a language, and sees no variables but those of `{% fixed name=value %}`: for
+    each of their values it is kept apart. Give only values of which there are few, such as the lines of a country.
     """
+    given = token_kwargs(token.split_contents()[1:], parser)
     nodes = parser.parse(("endfixed",))
     parser.delete_first_token()
-    return Fixed(nodes)
+    return Fixed(nodes, given)
 
 
 class Fixed(Node):
-    def __init__(self, nodes: NodeList) -> None:
-        self.nodes = nodes
-        self.rendered: dict[str | None, SafeString] = {}
+    def __init__(self, nodes: NodeList, given: Mapping[str, FilterExpression]) -> None:
+        self.nodes, self.given = nodes, given
+        self.rendered: dict[tuple[Hashable, ...], SafeString] = {}
 
     def render(self, context: Context) -> SafeString:
-        language = get_active_language()
-        if language not in self.rendered:
-            self.rendered[language] = self.nodes.render(context.new())
-        return self.rendered[language]
+        values = {name: expression.resolve(context) for name, expression in self.given.items()}
+        place = (get_active_language(), *values.values())
+        if place not in self.rendered:
+            self.rendered[place] = self.nodes.render(context.new(values))
+        return self.rendered[place]
 
 
 @register.tag

@@ -28,6 +28,9 @@ RUN = CompiledQuery(
 )
 
 ARM = CompiledQuery(Arm, lambda: Arm.objects.filter(key="", protocol=0).order_by())
+LOCKED = CompiledQuery(
+    Participation, lambda: Participation.objects.select_for_update().filter(pk=0).only("status").order_by()
+)
 
 
 class ArmGone(Exception):
@@ -54,8 +57,8 @@ def create_run(participation: Participation, position: int) -> ArmRun:
 
 def lock_present(participation: Participation) -> None:
     """Lock a person whose part is not over until the transaction ends. Raises PersonGone."""
-    status = Participation.objects.select_for_update().values_list("status", flat=True).get(pk=participation.pk)
-    if status in OVER:
+    locked = LOCKED.first(participation.pk)
+    if locked is None or locked.status in OVER:
         raise PersonGone(participation.code)
 
 

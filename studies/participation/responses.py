@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q
 from django.utils import timezone
 
-from dialogue.compiled_sql import insert_numbered, insert_plain
+from dialogue.compiled_sql import CompiledQuery, insert_numbered, insert_plain
 from dialogue.input_checks import MOST_TURNS, int_from
 from studies.design.plan import Step
 from studies.instruments.definitions import DECLINED, Questionnaire
@@ -157,6 +157,19 @@ def turns_seen(run: ArmRun | None, since: int = 1) -> tuple[int, int] | None:
     return (since, last) if last and last >= since else None
 
 
+# What belongs to no conversation; opening the first one asks for its topic.
+OF_NO_RUN = CompiledQuery(
+    Answer,
+    lambda: (
+        Answer.objects.filter(
+            response__instrument="", response__moment="", response__rater__participation=0, response__run=None
+        )
+        .only("item", "value", "text", "missing_reason")
+        .order_by()
+    ),
+)
+
+
 def answers_of(participation: Participation, instrument: str, *, run: ArmRun | None = None, moment: str = "") -> dict:
     """Return the person's answers, `{item: number or text}`, without missing ones."""
     rows = rows_of(participation, instrument, run=run, moment=moment)
@@ -175,14 +188,15 @@ def answers_with_declined(participation: Participation, instrument: str) -> dict
 
 def rows_of(
     participation: Participation, instrument: str, *, run: ArmRun | None = None, moment: str = ""
-) -> QuerySet[Answer, tuple[str, float | None, str, str]]:
+) -> list[tuple[str, float | None, str, str]]:
     """Return item, number, text and reason of each answer."""
-    return Answer.objects.filter(
-        response__rater__participation=participation,
-        response__instrument=instrument,
-        response__run=run,
-        response__moment=moment,
-    ).values_list("item", "value", "text", "missing_reason")
+    found: Iterable[Answer]
+    if run is None:
+        found = OF_NO_RUN.rows(instrument, moment, participation.pk)
+    else:
+        place = {"response__instrument": instrument, "response__run": run, "response__moment": moment}
+        found = Answer.objects.filter(response__rater__participation=participation, **place)
+    return [(one.item, one.value, one.text, one.missing_reason) for one in found]
 
 
 def store_reply_rating(participation: Participation, step: Step, data: Mapping[str, str]) -> str:

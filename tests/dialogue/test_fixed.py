@@ -1,4 +1,4 @@
-"""Parts of pages that are the same for everyone: rendered once for each language."""
+"""Parts of pages that are the same for everyone: rendered once for each language and each value that they are given."""
 
 from unittest.mock import patch
 
@@ -21,3 +21,17 @@ def test_fixed_part_is_rendered_once_for_each_language() -> None:
         page.render(Context({"name": "Ada"}))
         with patch("django.templatetags.i18n.TranslateNode.render", side_effect=AssertionError("rendered again")):
             assert page.render(Context({"name": "Bob"})) == "Bob: Saved"
+
+
+def test_fixed_part_with_a_value_is_rendered_once_for_each_value_and_sees_it_alone() -> None:
+    page = Template(
+        '{% load i18n %}{% fixed lines=found %}{% translate "Saved" %}{{ lines.0 }}{{ name }}{% endfixed %}'
+    )
+    one, other = ("119",), ("112",)
+    with translation.override("en"):
+        assert page.render(Context({"found": one, "name": "Ada"})) == "Saved119"
+        assert page.render(Context({"found": other})) == "Saved112"
+        with patch("django.templatetags.i18n.TranslateNode.render", side_effect=AssertionError("rendered again")):
+            assert page.render(Context({"found": one})) == "Saved119"
+    with translation.override("zh-hans"):
+        assert page.render(Context({"found": one})) == "已保存119"

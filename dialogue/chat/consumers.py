@@ -42,7 +42,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
         code = self.scope["url_route"]["kwargs"]["code"]
         self.conversation = await database_sync_to_async(conversation_for)(self.scope, code)
         if self.conversation is None:
-            await self.close()
+            # A browser is not told why a handshake was refused, and its page would try again for ever.
+            await self.accept()
+            await self.close(sockets.SHUT_OUT)
             return
         self.outgoing: asyncio.Queue[chat_frames.Outgoing] = asyncio.Queue()
         self.writer = asyncio.create_task(self.write())
@@ -92,6 +94,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.outgoing.put_nowait(chat_frames.Error(code=code, detail=detail))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.line is None:
+            return  # sent before the browser knew that it is shut out
         self.line.hear()
         if self.outgoing.qsize() > BACKLOG:
             await self.close(TRY_AGAIN_LATER)

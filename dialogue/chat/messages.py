@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from unicodedata import category
 
 from django.db import transaction
 from django.utils import timezone
@@ -50,7 +51,7 @@ def take_seeker_turn(
 
 
 def refuse_bad_text(text: str) -> None:
-    if not text.strip():
+    if all(character.isspace() or category(character) == "Cf" for character in text):  # such as zero-width spaces
         raise ChatRefused("empty", "The message is empty.")
     if len(text) > chat_frames.MAX_CHARACTERS:
         raise ChatRefused("too_long", f"The message is longer than {chat_frames.MAX_CHARACTERS} characters.")

@@ -2,6 +2,7 @@
 import { writeMoment } from "./moments.js";
 import { leave } from "./offline.js";
 import { ChatSocket } from "./socket.js";
+import { ofDevice } from "./storage.js";
 import { Timing } from "./timing.js";
 
 const LONGEST = 4000; // Unicode characters, as the server counts them
@@ -193,6 +194,11 @@ function offerRating(bubble, turn) {
   form.elements.turn.value = turn;
   form.elements.idempotency.value = `${code}.${turn}`; // one form for each reply, all in one showing of the page
   sendWhenChosen(form);
+  const rating = form.querySelector(`[value="${JSON.parse(parts["reply-rating"].dataset.ratings)[turn]}"]`);
+  if (rating) {
+    rating.checked = true;
+    form.querySelector("fieldset").disabled = true;
+  }
   bubble.append(form);
 }
 
@@ -228,9 +234,14 @@ async function post(form, submitter) {
 }
 
 async function rate(form) {
-  const { ok } = await post(form);
-  form.querySelector(".reply-rating__state").textContent = ok ? words.saved : words.not_saved;
-  form.querySelector("fieldset").disabled = ok; // the first answer counts
+  const [fieldset, state] = form.querySelectorAll("fieldset, .reply-rating__state");
+  const answer = post(form);
+  if (form.contains(document.activeElement)) state.focus({ preventScroll: true }); // it would be lost with the radios
+  fieldset.disabled = true; // the first answer counts, also while it is on its way
+  state.textContent = words.sending;
+  const { ok } = await answer;
+  state.textContent = ok ? words.saved : words.not_saved;
+  fieldset.disabled = ok;
 }
 
 // The state of the page
@@ -397,8 +408,7 @@ function write(text) {
 
 /** Not for the tab alone: a phone that needs its memory ends the browser, and with it what a tab has stored. */
 function keepDraft(text) {
-  if (text) localStorage.setItem(draft, text);
-  else localStorage.removeItem(draft);
+  ofDevice.write(draft, text);
 }
 
 function returnToBox(wrong) {
@@ -492,7 +502,7 @@ visualViewport?.addEventListener("resize", () => {
 // From the browser's memory of pages, this one may be long past
 window.addEventListener("pageshow", (event) => event.persisted && leave(() => location.reload()));
 
-write(localStorage.getItem(draft) ?? "");
+write(ofDevice.read(draft) ?? "");
 for (const { id, text } of socket.unsent) addUnsent(id, text);
 refresh();
 // No frame tells again that a reply was withheld, or that the words were a counsellor's own

@@ -1,4 +1,6 @@
 // The role card beside the chat: opened and closed where there is no room for both, and its ticks saved at once.
+import { ofTab } from "./storage.js";
+
 const card = document.querySelector("[data-role-card]");
 const button = document.querySelector("[data-role-card-open]");
 const state = card.querySelector("[data-role-card-state]");
@@ -12,7 +14,7 @@ const kept = `emostudy.card.${code}`;
 function show(open) {
   card.classList.toggle("role-card--open", open);
   button.setAttribute("aria-expanded", String(open));
-  sessionStorage.setItem(kept, open ? "open" : "closed");
+  ofTab.write(kept, open ? "open" : "closed");
 }
 
 function isOpen() {
@@ -62,5 +64,5 @@ function bodyOf(box, checked) {
   return body;
 }
 
-const before = sessionStorage.getItem(kept);
+const before = ofTab.read(kept);
 if (before) show(before === "open");

@@ -1,5 +1,7 @@
 // The line to the server: comes back by itself, asks for what was missed, and loses no message on the way.
 
+import { ofDevice } from "./storage.js";
+
 const FIRST_WAIT = 500; // milliseconds before the second try; doubled for each further one, with jitter
 const LONGEST_WAIT = 15_000;
 const SILENCE = 30_000; // a reply that is due for so long means that the line is dead without having said so
@@ -7,7 +9,7 @@ const UNHEARD = 10_000; // likewise an acknowledgement, for which no model has t
 const TOO_MANY = 10_000; // the window in which the server counts frames
 // Why the server closed the line (dialogue/sockets.py).
 const RESTING = 4000; // nothing was written for long
-const SHUT_OUT = 4002; // the person has a new link
+const SHUT_OUT = 4002; // the person has a new link, or the browser has lost its cookies
 
 export class ChatSocket {
   /** `onFrame(frame)` gets every frame once and in order; `onState` gets connecting, connected, broken, superseded. */
@@ -22,6 +24,7 @@ export class ChatSocket {
     this.settled = 0; // the last turn whose reply came, or was said to have failed
     this.tries = 0;
     this.replyDue = false;
+    this.ending = undefined; // the request to end, until it is answered
     window.addEventListener("offline", () => this.lose());
     window.addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
@@ -51,6 +54,7 @@ export class ChatSocket {
     this.onState("connected");
     this.transmit({ type: "resume", after: this.last });
     this.sendKept();
+    if (this.ending) this.transmit(this.ending);
     this.watch();
   }
 
@@ -95,7 +99,7 @@ export class ChatSocket {
   /** Give up a line on which nothing comes although something is due; the next one asks for all of it again. */
   watch() {
     clearTimeout(this.silence);
-    if (!this.unsent.length && !this.replyDue) return;
+    if (this.superseded || !(this.unsent.length || this.replyDue || this.ending)) return;
     this.silence = setTimeout(() => this.drop(), this.replyDue ? SILENCE : UNHEARD);
   }
 
@@ -126,12 +130,11 @@ export class ChatSocket {
 
   /** What outlives the page. All tabs share it, so each adds and takes off its own messages and leaves the others'. */
   get kept() {
-    return JSON.parse(localStorage.getItem(this.store) ?? "[]");
+    return JSON.parse(ofDevice.read(this.store) ?? "[]");
   }
 
   set kept(messages) {
-    if (messages.length) localStorage.setItem(this.store, JSON.stringify(messages));
-    else localStorage.removeItem(this.store);
+    ofDevice.write(this.store, messages.length ? JSON.stringify(messages) : "");
   }
 
   /** Hand back what the server will not take. */
@@ -156,7 +159,11 @@ export class ChatSocket {
   }
 
   end(early) {
-    return this.transmit({ type: "end", early });
+    const frame = { type: "end", early };
+    if (!this.transmit(frame)) return false;
+    this.ending = frame;
+    this.watch();
+    return true;
   }
 
   seen(seq) {
@@ -174,6 +181,7 @@ export class ChatSocket {
   }
 
   note(frame) {
+    if (["pause", "held", "closed", "error"].includes(frame.type)) this.ending = undefined;
     if (frame.type === "ack" || frame.type === "message") {
       this.arrived(frame.id);
       // Sent again over a new line, a message may be acknowledged after its reply was told.

@@ -14,7 +14,7 @@ from studies.care.form_words import find_words, screen_words
 from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
-from studies.models import ArmRun, Participation, RolePlay
+from studies.models import Answer, ArmRun, Participation, RolePlay
 from studies.participation import chats, progress
 from studies.participation.responses import rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, StoredData, Visit, Way, Work, register
@@ -153,6 +153,7 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "same_topic": visit.spec.chat.for_track(visit.participation.track).topic == "keep" and visit.step.run > 1,
         "timings": conversation.timings,
         "rate_each_reply": visit.spec.chat.rate_each_reply,
+        "reply_ratings": get_reply_ratings(visit, conversation) if visit.spec.chat.rate_each_reply else "",
         "reply_item": visit.reword(load("reply_rating")).items[0] if visit.spec.chat.rate_each_reply else None,
         **(flag_context(conversation.run, visit.language) if conversation.role_play else {}),
         "card": card_of(conversation.run) if conversation.role_play else None,
@@ -160,6 +161,17 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "needs_help": needs_help(visit.participation, conversation),
         "resources": lines_for(visit.participation.country or visit.spec.country, level=2, category="self"),
     }
+
+
+def get_reply_ratings(visit: Visit, conversation: Conversation) -> str:
+    """Return as JSON the person's rating of each reply that has one, by its turn."""
+    rated = Answer.objects.filter(
+        response__run__conversation=conversation,
+        response__moment="turn",
+        response__rater__participation=visit.participation,
+        value__isnull=False,
+    )
+    return json.dumps({turn: int(value) for turn, value in rated.values_list("response__turn", "value")})
 
 
 def list_earlier_languages(conversation: Conversation) -> list[tuple[int, str]]:

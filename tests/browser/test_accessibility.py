@@ -241,6 +241,28 @@ def test_nothing_moves_for_who_asked_for_less_motion(survey: Survey) -> None:
     assert survey.moving == {}
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_small_phone_with_doubled_text_scrolls_no_page_sideways(browser, server, language):
+    """360 × 640; the steps of a scale keep the width of a finger's tip where a reply is rated."""
+    context = browser.new_context(**{**PHONE, "viewport": {"width": 180, "height": 320}}, locale=language)
+    wide: dict[str, int] = {}
+
+    def look(page: Page, name: str) -> None:
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 180:
+            wide[name] = width
+
+    page = context.new_page()
+    visitor = HurriedVisitor(page, language, look)
+    come_in(page, f"{server.base_url}/open/full/?track=participant", look)
+    while not page.locator("[data-conversation]").count():
+        visitor.take_step()
+    visitor.say()
+    step = page.locator(".reply-rating__step").first.bounding_box() or {}
+    assert (wide, step["width"] >= 44) == ({}, True)
+    context.close()
+
+
 def test_each_message_is_read_out_in_the_language_that_it_was_written_in(browser, server):
     """Also once the person has changed the language of the page."""
     context = browser.new_context(**PHONE, locale="en")

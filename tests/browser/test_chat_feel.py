@@ -335,6 +335,27 @@ def test_reply_is_rated_by_keyboard_with_the_answer_that_is_left_standing(
     assert re.search(r'name="reply_helpfulness"\s+4\s', posts[0]), posts[0]
 
 
+def test_rating_is_not_changed_while_it_is_on_its_way(open_chat: Callable[..., Chat]) -> None:
+    """The first one counts, so no other may look as if it had been stored."""
+    chat = open_chat("role-play")
+    waiting: list[Route] = []
+    chat.page.route("**/study/reply-rating/", lambda route: waiting.append(route))
+    chat.fill(1, reply="Yes.")
+    steps = chat.page.locator(".reply-rating__step")
+    steps.nth(1).click()
+    expect(chat.page.locator(".reply-rating__state")).to_be_focused()
+    steps.nth(3).click(force=True)
+    expect(steps.nth(1).locator("input")).to_be_checked()
+    expect(steps.nth(1).locator("input")).to_be_disabled()
+    waiting[0].abort()
+    expect(chat.page.locator(".reply-rating__state")).to_contain_text("not saved")
+    steps.nth(3).click()
+    waiting[1].fulfill(json={"saved": True})
+    expect(chat.page.locator(".reply-rating__state")).to_have_text("Saved")
+    expect(steps.nth(3).locator("input")).to_be_checked()
+    assert len(waiting) == 2
+
+
 def test_notice_that_a_reply_is_due_goes_when_it_has_come(open_chat: Callable[..., Chat]) -> None:
     chat = open_chat()
     notice = chat.page.locator('[data-part="notice"]')

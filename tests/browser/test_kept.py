@@ -316,3 +316,52 @@ def test_conversation_that_was_there_before_is_not_read_out_anew_and_what_follow
     expect(page.locator(".bubble--partner[data-seq]")).to_have_count(1)
     expect(log).to_have_attribute("aria-live", "polite")
     assert page.title().startswith("Conversation 1 of 2 · ")
+
+
+NO_STORAGE = {
+    "refused": """for (const name of ["localStorage", "sessionStorage"]) {
+      Object.defineProperty(window, name, { get() { throw new DOMException("", "SecurityError"); } });
+    }""",
+    "none": """for (const name of ["localStorage", "sessionStorage"]) {
+      Object.defineProperty(window, name, { value: null });
+    }""",
+    "full": "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); };",
+}
+
+
+@pytest.mark.parametrize("storage", NO_STORAGE)
+def test_conversation_works_where_the_browser_keeps_nothing(page, server, storage):
+    page.add_init_script(NO_STORAGE[storage])
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    visitor = at(page, server, "questionnaire.emotion_checkin.pre")
+    visitor.take_step()
+    visitor.say()
+    expect(page.locator(".bubble--own")).to_have_count(1)
+    assert faults == []
+
+
+def test_conversation_whose_cookies_have_gone_asks_for_the_link(page, server):
+    at(page, server, "questionnaire.emotion_checkin.pre").take_step()
+    expect(page.locator('[data-state="connected"]')).to_be_visible()
+    page.locator("textarea").first.fill("I was just about to say")
+    page.context.clear_cookies()
+    page.context.set_offline(True)
+    expect(page.locator('[data-state="broken"]')).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Please open your personal link")
+    drafts = "Object.keys(localStorage).filter((name) => name.includes('draft')).map((name) => localStorage[name])"
+    assert page.evaluate(drafts) == ["I was just about to say"]
+
+
+def test_reply_that_was_rated_shows_its_rating_after_a_reload(page, server):
+    visitor = Visitor(page, "en")
+    come_in(page, f"{server.base_url}/open/full/?track=participant")
+    while not page.locator("[data-conversation]").count():
+        visitor.take_step()
+    visitor.say()
+    page.locator(".reply-rating__step").nth(2).click()
+    expect(page.locator(".reply-rating__state")).to_have_text("Saved")
+    page.reload()
+    expect(page.locator(".reply-rating__step input").nth(2)).to_be_checked()
+    expect(page.locator(".reply-rating__step input").nth(2)).to_be_disabled()

@@ -76,6 +76,16 @@ UNHEARD = f"""async () => {{
   window.id = socket.send("Does anyone hear me?");
 }}"""
 
+ENDING = f"""async () => {{
+  const {{ ChatSocket }} = await import("/static/js/socket.js");
+  {LINES}
+  window.socket = new ChatSocket("ending-room", {{ onFrame() {{}}, onState() {{}} }});
+  window.lines = lines;
+  socket.connect();
+  lines[0].open();
+  socket.end(false);
+}}"""
+
 
 @pytest.fixture
 def page(browser: Browser, server: Server):
@@ -121,3 +131,23 @@ def test_line_on_which_nobody_acknowledges_is_given_up_sooner_than_one_on_which_
     assert page.evaluate("lines.length") == 2
     page.clock.run_for(20_000)
     assert page.evaluate("lines.length") == 3
+
+
+def test_end_is_asked_for_again_where_the_line_was_dead_until_it_is_answered(page):
+    page.clock.install()
+    page.evaluate(ENDING)
+    page.clock.run_for(11_000)
+    page.evaluate("lines[1].open()")
+    assert page.evaluate("lines.map(({ sent }) => sent)") == [["resume", "end"], ["resume", "end"]]
+    page.evaluate("socket.receive({ type: 'closed', seq: 1, next: '/study/' })")
+    page.clock.run_for(60_000)
+    assert page.evaluate("lines.length") == 2
+
+
+def test_tab_that_was_superseded_does_not_come_back_for_its_message(page):
+    page.clock.install()
+    page.evaluate(UNHEARD)
+    page.evaluate("socket.receive({ type: 'superseded' })")
+    page.clock.run_for(60_000)
+    assert page.evaluate("lines.length") == 1
+    page.evaluate("localStorage.clear()")

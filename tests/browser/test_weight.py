@@ -24,7 +24,7 @@ CHAT_BUDGET = 60 * KB
 FORM_BUDGETS = {**BUDGETS, "Document": 60 * KB}  # twenty questions with five answers each, in words
 # After all else it fetches the page for a time without a network, and the script that keeps it.
 CHAT_BUDGETS = {**BUDGETS, "Fetch": 7 * KB}
-REQUESTS = {"form": 13, "chat": 15}
+REQUESTS = {"form": 13, "chat": 16}
 NODES = 800
 SHIFTS = """() => new Promise((done) => {
   let sum = 0;

@@ -60,7 +60,9 @@ def test_second_message_while_a_reply_is_due_is_refused():
     assert Turn.objects.count() == 1
 
 
-@pytest.mark.parametrize(("text", "code"), [("", "empty"), (" \n\t", "empty"), ("x" * 4001, "too_long")])
+@pytest.mark.parametrize(
+    ("text", "code"), [("", "empty"), (" \n\t", "empty"), ("\u200b\u2060 \ufeff", "empty"), ("x" * 4001, "too_long")]
+)
 def test_text_that_cannot_be_taken_is_refused(text, code):
     room = conversation()
     with pytest.raises(ChatRefused) as refusal:

@@ -86,7 +86,7 @@ async def test_new_link_closes_the_sockets_of_the_old_one_and_lets_none_in_again
     await sync_to_async(board_acts.reissue_link)(person, by=admin_user, reason="the phone was lost")
     assert await close_code(socket) == sockets.SHUT_OUT
     await socket.disconnect()
-    assert not (await connect(conversation, key=key))[1]
+    assert await close_code((await connect(conversation, key=key))[0]) == sockets.SHUT_OUT
     assert await other.receive_nothing()
     await other.disconnect()
 

@@ -540,6 +540,11 @@ class TestReplyRating:
         response = Response.objects.get(moment="turn")
         assert (response.turn, response.answers.get().value) == (1, 4.0)
 
+    def test_page_knows_the_ratings_that_are_stored(self, person):
+        assert 'data-ratings="{}"' in person.page().text
+        self.rate(person)
+        assert 'data-ratings="{&quot;1&quot;: 4}"' in person.page().text
+
     @pytest.mark.parametrize(
         "data", [{"turn": "2"}, {"turn": "x"}, {"reply_helpfulness": "9"}, {"reply_helpfulness": ""}]
     )

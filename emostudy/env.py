@@ -19,11 +19,12 @@ def refuse(name: str, why: str) -> NoReturn:
 
 
 def envtext(name: str, default: str = "") -> str:
-    if name in os.environ:
-        return os.environ[name]
+    """Return a variable; an empty one counts as not given, since Compose files pass on all that they name."""
+    if value := os.environ.get(name):
+        return value
     if path := os.environ.get(f"{name}_FILE"):
         try:
-            return Path(path).read_text(encoding="utf-8").strip()
+            return Path(path).read_text(encoding="utf-8-sig").strip()  # Windows writes a byte-order mark
         except (OSError, UnicodeDecodeError) as error:
             refuse(f"{name}_FILE", f"cannot read {path!r}: {error}")
     return default

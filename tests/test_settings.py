@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from django.db import connection
@@ -93,6 +94,18 @@ def test_value_may_stand_in_a_file(tmp_path):
     secret.write_text("a long key of one's own, long enough for anyone to be content with\n")
     result = started(tmp_path, SECRET_KEY_FILE=str(secret), ALLOWED_HOSTS="study.example.org")
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("beside", [{}, {"PORT": ""}], ids=["alone", "beside an empty variable"])
+def test_file_of_windows_gives_its_value(beside, tmp_path):
+    (tmp_path / "port").write_text("8123\r\n", encoding="utf-8-sig")
+    with patch.dict(os.environ, {"PORT_FILE": str(tmp_path / "port"), **beside}):
+        assert env.envint("PORT", 8000, minimum=1, maximum=65535) == 8123
+
+
+def test_empty_variable_counts_as_not_given():
+    with patch.dict(os.environ, {"PORT": ""}):
+        assert env.envtext("PORT", "8000") == "8000"
 
 
 OWN_KEY = "a long key of one's own, long enough for anyone to be content with"

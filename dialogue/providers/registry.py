@@ -127,8 +127,8 @@ def _key_in_file(variable: str, environ: Mapping[str, str]) -> str:
     if not environ.get(variable):
         return ""
     try:
-        return Path(environ[variable]).read_text(encoding="utf-8").strip()
-    except OSError:
+        return Path(environ[variable]).read_text(encoding="utf-8-sig").strip()  # Windows writes a byte-order mark
+    except (OSError, UnicodeDecodeError):
         raise setup_error(f"The file that {variable} names cannot be read.") from None
 
 

@@ -48,10 +48,18 @@ def test_api_key_comes_from_the_variable_or_its_file(tmp_path: Path) -> None:
     assert get_api_key("X", {"X_FILE": str(tmp_path / "key")}) == "from-file"
 
 
-def test_unreadable_key_file_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [None, "sk-1".encode("utf-16")], ids=["absent", "not UTF-8"])
+def test_unreadable_key_file_is_named(content: bytes | None, tmp_path: Path) -> None:
+    if content:
+        (tmp_path / "key").write_bytes(content)
     with pytest.raises(ProviderError) as caught:
-        get_api_key("X", {"X_FILE": str(tmp_path / "absent")})
+        get_api_key("X", {"X_FILE": str(tmp_path / "key")})
     assert caught.value.detail == "The file that X_FILE names cannot be read."
+
+
+def test_key_file_of_windows_gives_its_key(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sk-1\r\n", encoding="utf-8-sig")
+    assert get_api_key("X", {"X": "", "X_FILE": str(tmp_path / "key")}) == "sk-1"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 // The safety desk: the list of waiting events renews itself, the tab's title counts them, a new alarm can be heard.
+import { ofDevice } from "./storage.js";
 
 const WAITS = [1000, 2000, 5000, 10_000]; // milliseconds before each try to connect again
 const SOUND = "emostudy.desk.sound";
@@ -73,7 +74,7 @@ function connect() {
 
 function press(on) {
   sound.setAttribute("aria-pressed", String(on));
-  localStorage.setItem(SOUND, on ? "on" : "off");
+  ofDevice.write(SOUND, on ? "on" : "off");
 }
 
 sound.hidden = false;
@@ -83,7 +84,7 @@ sound.addEventListener("click", () => {
   ring();
 });
 // A browser that was told to be loud before may be so again at the first press of anything.
-if (localStorage.getItem(SOUND) === "on") {
+if (ofDevice.read(SOUND) === "on") {
   press(true);
   addEventListener("pointerdown", () => (context ??= new AudioContext()), { once: true });
 }

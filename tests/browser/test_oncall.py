@@ -69,8 +69,10 @@ def say(page: Page, text: str) -> None:
     page.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
 
 
-def open_desk(browser: Browser, server: Server, study: str) -> Page:
+def open_desk(browser: Browser, server: Server, study: str, *, before: str = "") -> Page:
+    """Open the desk of a study; `before` is a script that runs first on each page."""
     page = page_of(browser, "desktop", "en")
+    page.add_init_script(before)
     sign_in(page, server)
     page.goto(f"{server.base_url}/research/{study}/risks/")
     expect(page.get_by_text("This list is live.")).to_be_visible(timeout=PATIENCE)
@@ -122,6 +124,17 @@ def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
     )
     for page in (person, ann, desk):
         page.context.close()
+
+
+def test_desk_is_live_where_the_browser_keeps_nothing(browser: Browser, watched: Server) -> None:
+    refused = (
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError'); } });"
+    )
+    desk = open_desk(browser, watched, "watched", before=refused)
+    sound = desk.locator('[data-part="sound"]')
+    sound.click()
+    expect(sound).to_have_attribute("aria-pressed", "true")
+    desk.context.close()
 
 
 def test_a_false_alarm_costs_one_page(browser: Browser, watched: Server) -> None:

@@ -304,12 +304,14 @@ def wording(error: ErrorDetails, schema: Any, *, json: bool) -> str:
         return _("must be at most %(limit)s characters", limit=error["ctx"]["max_length"])
     if kind == "too_long":
         return _("must have at most %(limit)s members", limit=error["ctx"]["max_length"])
-    return out_of_range(field)
+    return out_of_range(field, error.get("ctx", {}))
 
 
-def out_of_range(field: SchemaField) -> str:
-    """Return which numbers a field takes."""
-    limits = {name: limit for name in ("ge", "gt", "le", "lt") if (limit := field.limit(name)) is not None}
+def out_of_range(field: SchemaField, broken: Mapping[str, Any]) -> str:
+    """Return which numbers a field takes; of one whose own reader knows them, the limit that was `broken`."""
+    names = ("ge", "gt", "le", "lt")
+    limits = {name: limit for name in names if (limit := field.limit(name)) is not None}
+    limits = limits or {name: broken[name] for name in names if name in broken}
     texts = {name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in limits.items()}
     return RANGES[tuple(limits)](**texts) if limits else _("cannot stand here; see the reference")
 

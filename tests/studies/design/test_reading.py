@@ -303,6 +303,13 @@ FAULTS = [
     ("title", "a\x00b", "title: contains a character that cannot be stored"),
     ("arms[2].extra", {"a\x00": 1}, "arms[2].extra: has a key with a character that cannot be stored"),
     ("chat.max_turns", 10**6, "chat.max_turns: must be between 1 and 1000"),
+    ("display.characters_per_second", 2000, "display.characters_per_second: must be at most 1000"),
+    ("display.characters_per_second", 0.5, "display.characters_per_second: must be at least 1"),
+    (
+        "display.characters_per_second",
+        {"en": 2000, "zh": 20},
+        "display.characters_per_second.en: must be at most 1000",
+    ),
     ("order.participants", 0, "order.participants: must be between 1 and 1000000"),
     ("order.counsellors", 10**9, "order.counsellors: must be between 1 and 1000"),
     ("arms[2].max_tokens", 2**31, "arms[2].max_tokens: must be between 1 and 2147483647"),

@@ -112,8 +112,9 @@ QUOTA_SPENT = "quota_spent"
 REGION_REFUSED = "region_refused"
 WRONG_ADDRESS = "wrong_address"
 BAD_CERTIFICATE = "bad_certificate"
+WITHOUT_KEY = (KEY_UNSET, KEY_UNLISTED)  # this process has no key, so nothing is asked
 # Every question ends in these until somebody changes the settings or the account; `client_error` is the rest of them.
-OF_SETTINGS = (KEY_UNSET, KEY_UNLISTED, KEY_REFUSED, QUOTA_SPENT, REGION_REFUSED, WRONG_ADDRESS, BAD_CERTIFICATE)
+OF_SETTINGS = (*WITHOUT_KEY, KEY_REFUSED, QUOTA_SPENT, REGION_REFUSED, WRONG_ADDRESS, BAD_CERTIFICATE)
 
 
 class ProviderError(Exception):

@@ -15,7 +15,7 @@ from dialogue.jobs.estimate import Load, cost_of
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.store import today
 from dialogue.models import Call
-from dialogue.providers.base import KEY_UNSET, Message, ModelSettings, ProviderError, Reply, copy_settings
+from dialogue.providers.base import WITHOUT_KEY, Message, ModelSettings, ProviderError, Reply, copy_settings
 from dialogue.providers.openai_client import load_client
 from dialogue.providers.prices import Prices, estimate_tokens
 from dialogue.providers.registry import get_api_key, is_free, model_for
@@ -98,7 +98,11 @@ class ModelCheck:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields, and in words of programs whether the model answers and its key is set."""
-        return {**asdict(self), "answers": self.answers, "key_set": bool(self.variable) and self.status != KEY_UNSET}
+        return {
+            **asdict(self),
+            "answers": self.answers,
+            "key_set": bool(self.variable) and self.status not in WITHOUT_KEY,
+        }
 
 
 def candidates(spec: StudySpec, roles: Sequence[str] = tuple(ROLES.values())) -> list[Candidate]:

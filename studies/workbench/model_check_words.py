@@ -14,6 +14,7 @@ from dialogue.providers.base import (
     KEY_UNSET,
     QUOTA_SPENT,
     REGION_REFUSED,
+    WITHOUT_KEY,
     WRONG_ADDRESS,
 )
 from dialogue.providers.prices import format_amount
@@ -89,7 +90,7 @@ def describe_check(check: Mapping[str, Any], currency: str) -> Words:
         name=f"{labels.word(labels.MODELS, check['role'])} {check['key']}".strip(),
         answers=check["answers"],
         state=labels.word({**labels.CALLS, **STATES}, kind_of(check)),
-        detail="" if check["status"] in (KEY_UNSET, KEY_UNLISTED) else check["detail"],  # the advice names the variable
+        detail="" if check["status"] in WITHOUT_KEY else check["detail"],  # the advice names the variable
         advice=advice_on(check),
         first=seconds(check["first_ms"]),
         total=seconds(check["total_ms"]),
@@ -104,6 +105,8 @@ def advice_on(check: Mapping[str, Any]) -> str:
     if check["answers"]:
         return ""
     kind = kind_of(check)
+    if kind in WITHOUT_KEY and not check["variable"]:
+        return ""  # of a job's failure, the detail alone names the variable
     return labels.word(ADVICE, kind) % {"variable": check["variable"] or "api_key_env"} if kind in ADVICE else ""
 
 

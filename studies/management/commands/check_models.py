@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from dialogue.languages import CODES
-from dialogue.providers.base import KEY_UNSET, ProviderError
+from dialogue.providers.base import KEY_UNLISTED, KEY_UNSET, ProviderError
 from dialogue.providers.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.registry import get_recording
 from studies.management.command import Command as Base
@@ -15,6 +15,8 @@ from studies.management.command import Progress
 from studies.setup.model_checks import ROLES, Candidate, ModelCheck, candidates, check_models, estimate_checks
 from studies.workbench.labels import one_or_more
 from studies.workbench.model_check_words import Words, describe_check
+
+KEY_STATES = {KEY_UNSET: "not set", KEY_UNLISTED: "not allowed here"}
 
 
 class Command(Base):
@@ -100,7 +102,8 @@ def lines_about(one: ModelCheck, words: Words) -> Iterator[str]:
     """Yield the lines about a model: first whether it answers, then how it was asked and what came back."""
     yield f"{one.role} {one.key}".strip() + f": {words.state}"
     place = " at ".join(filter(None, (one.model, one.base_url)))
-    key = f"key in {one.variable} ({'not set' if one.status == KEY_UNSET else 'set'})" if one.variable else "no key"
+    state = KEY_STATES.get(one.status, "set")
+    key = f"key in {one.variable} ({state})" if one.variable else "no key"
     yield f"  {', '.join(filter(None, (place, key)))}"
     if one.text:
         yield f"  “{one.text}”"

@@ -174,7 +174,8 @@ def test_model_whose_key_no_study_may_name_says_whom_to_ask(load: Any, monkeypat
     load({"model": "echo", "api_key_env": "OUR_KEY"})
     monkeypatch.setenv("MODEL_KEYS", "OTHER_KEY")
     told, summary, code = check()
-    assert (code, shown(summary, "status")) == (1, [("key_unlisted",)])
+    assert (code, shown(summary, "status", "key_set")) == (1, [("key_unlisted", False)])
+    assert told.splitlines()[2].endswith(", key in OUR_KEY (not allowed here)")
     assert told.splitlines()[1] == "arm a1: key not allowed on this server"
     assert told.splitlines()[3] == "  Ask whoever runs this server to add OUR_KEY to MODEL_KEYS."
     assert not Call.objects.exists()

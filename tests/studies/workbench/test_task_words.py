@@ -55,6 +55,11 @@ def ended(study: Study, *, job: str = "", reason: Reason | None = None, **outcom
         ),
         (
             "stopped",
+            Reason.of("failures", model="judge far (gpt)", status="key_unset", detail="The variable X is not set."),
+            "Stopped after failures in a row: judge far (gpt): key not set. The variable X is not set.",
+        ),
+        (
+            "stopped",
             Reason.of("failures", model="", status="broken", detail="ValueError in a.py, line 3: see the log."),
             "Stopped after failures in a row: an error in emostudy; see its log. ValueError in a.py, line 3: see the "
             "log.",

@@ -244,7 +244,8 @@ UNLOGGED_ROUTES: Mapping[str, tuple[str, ...]] = {
         *("mfa_reauthenticate_webauthn", "mfa_index", "mfa_view_recovery_codes"),
     ),
     "The rule that does it writes it down itself, whoever calls it.": (
-        *("research-erase", "research-test-data", "research-anonymise", "research-draft-load", "api-studies"),
+        *("research-erase", "research-erase-study", "research-test-data", "research-anonymise"),
+        *("research-draft-load", "api-studies"),
     ),
     "It shows only links that the same person made minutes ago, which is written down.": ("research-links",),
     "A draft is no one's design before it is loaded.": (

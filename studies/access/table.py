@@ -242,6 +242,7 @@ ROUTES: Mapping[str, Need] = {
     "research-close": Act.OPEN_CLOSE,
     "research-archive": Act.OPEN_CLOSE,
     "research-anonymise": Act.ERASE,
+    "research-erase-study": Act.ERASE,
     "research-resources": Act.OPEN_CLOSE,
     "research-version": Act.SEE_ARMS,
     "research-version-file": Act.SEE_ARMS,

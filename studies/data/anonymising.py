@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from dialogue.models import RiskEvent
 from studies.audit.chain import record
-from studies.data.erasure import clear_write_ahead_log, delete, get_identifiers, in_parts
+from studies.data.erasure import NotFinished, clear_write_ahead_log, delete, get_identifiers, in_parts
 from studies.data.exports.removal import remove_exports
 from studies.data.holdings import HOLDINGS, Fate, scope_of_study
 from studies.instruments.loading import InstrumentError, load
@@ -23,10 +23,6 @@ from studies.models.participation import new_code
 from studies.payments.ledger import book_owed
 
 CODED = ("single", "checkbox", "country")  # types of items whose text is the key of an option
-
-
-class NotFinished(Exception):
-    """The study is not closed, or people are under way."""
 
 
 @dataclass

@@ -36,6 +36,10 @@ OF_SAFETY = ("alarms", "safety_acts", "risk_events")  # which others acted on
 logger = logging.getLogger(__name__)
 
 
+class NotFinished(Exception):
+    """The study is not closed, or people are under way."""
+
+
 @dataclass
 class RemovedRecords:
     """The rows, files and folders that were removed, and the other files below var/ that still name the person.
@@ -80,7 +84,12 @@ def erase_imported(study: Study, name: str) -> RemovedRecords:
 
 
 def erase_everybody(study: Study) -> RemovedRecords:
-    """Remove all people of a study as `erase` does, also those of imported files. Codes and payments stay."""
+    """Remove all people of a study as `erase` does, also those of imported files. Codes and payments stay.
+
+    Raises NotFinished.
+    """
+    if not study.is_finished():
+        raise NotFinished(study.key)
     identifiers = get_identifiers(scope_of_study(study))
     removed = erase_rows_of_everybody(study)
     erase_exports(removed, study, identifiers)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from studies.life import amendments, anonymising_page, pages
+from studies.life import amendments, pages, removal_pages
 
 urlpatterns = [
     path("<slug:study_key>/life/", pages.life, name="research-life"),
@@ -9,7 +9,8 @@ urlpatterns = [
     path("<slug:study_key>/life/pause/", pages.pause, name="research-pause"),
     path("<slug:study_key>/life/close/", pages.close, name="research-close"),
     path("<slug:study_key>/life/archive/", pages.archive, name="research-archive"),
-    path("<slug:study_key>/life/anonymise/", anonymising_page.anonymise_study, name="research-anonymise"),
+    path("<slug:study_key>/life/anonymise/", removal_pages.anonymise_study, name="research-anonymise"),
+    path("<slug:study_key>/life/erase/", removal_pages.erase_study, name="research-erase-study"),
     path("<slug:study_key>/life/help/", pages.resources, name="research-resources"),
     path("<slug:study_key>/life/versions/<int:version>/", amendments.version, name="research-version"),
     path(

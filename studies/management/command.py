@@ -130,6 +130,11 @@ class Command(BaseCommand):
         """Say what is wrong with the input and stop; nothing was changed."""
         raise CommandError(message, returncode=BAD_INPUT)
 
+    def refuse_unfinished(self, study: str) -> NoReturn:
+        self.refuse(
+            f"The study {study!r} is not closed, or people are still taking part. Close it first (close_study)."
+        )
+
     def say(self, message: str) -> None:
         if not self.quiet:
             self.stdout.write(message)

@@ -25,7 +25,8 @@ RESEARCH_PAGES = (
     *("quality/", "risks/", "risks/adverse/", "risks/adverse/new/", "risks/review/", "risks/drill/"),
     *("interviews/", "profiles/", "benchmark/", "benchmark/new/", "judges/"),
     *("analysis/", "analysis/precision/", "analysis/unblind/", "export/", "design/", "design/cards/"),
-    *("life/", "life/close/", "life/pause/", "life/anonymise/", "life/help/", "life/versions/1/"),
+    *("life/", "life/close/", "life/pause/", "life/anonymise/", "life/erase/"),
+    *("life/help/", "life/versions/1/"),
     *("payments/", "webhooks/"),
     *("access/", "access/leave/", "access/transfer/", "audit/"),
 )

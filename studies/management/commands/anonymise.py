@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.data.anonymising import NotFinished, anonymise, describe_rules
+from studies.data.anonymising import anonymise, describe_rules
+from studies.data.erasure import NotFinished
 from studies.management.command import Command as Base
 
 
@@ -42,8 +43,3 @@ class Command(Base):
         for path in records.remaining:
             self.say(f"still names someone, delete it unless it must stay: {path}")
         return {"study": study, **asdict(records)}
-
-    def refuse_unfinished(self, study: str) -> None:
-        self.refuse(
-            f"The study {study!r} is not closed, or people are still taking part. Close it first (close_study)."
-        )

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.data.erasure import RemovedRecords, erase, erase_imported
+from studies.data.erasure import NotFinished, RemovedRecords, erase, erase_everybody, erase_imported
 from studies.data.erasure_proof import Proof, collect_words, search_for
-from studies.data.holdings import scope_of, scope_of_imported
+from studies.data.holdings import scope_of, scope_of_imported, scope_of_study
 from studies.data.test_data import remove_test_data
 from studies.management.command import Command as Base
-from studies.participation.counts import open_risks_of
+from studies.participation.counts import open_risks_of, open_risks_of_people
 
 ELSEWHERE = (
     "emostudy looks under var/, and in its exports elsewhere and results of `analyse` beside them. Delete other "
@@ -26,37 +26,52 @@ IN_DANGER = (
     "alarm goes on until someone acknowledges it; no message reaches the person any more once they are erased."
 )
 
+SOMEONE_IN_DANGER = (
+    "Someone may be in danger: a sign is open on the Safety desk. It stays there without words, and its alarm goes on "
+    "until someone acknowledges it; no message reaches the person any more once they are erased."
+)
+
 
 class Command(Base):
     help = (
         "Removes a person's data everywhere it went on this server, at once, says what it removed and which exports "
         "may have held the person, and then looks for the person's words in the database and every file under var/. "
-        "With --imported, a person whom only imported files name. With --test-data, all bots and tries of a study; a "
-        "version that only they have met can then change again."
+        "With --imported, a person whom only imported files name. With --everyone, all people of a closed study. With "
+        "--test-data, all bots and tries of a study; a version that only they have met can then change again."
     )
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("participant", metavar="PARTICIPANT", nargs="?", help="the person's code")
         parser.add_argument("--imported", metavar="NAME", help="a seeker or rater as the imported file names them")
+        parser.add_argument("--everyone", action="store_true", help="all people of a closed study, imported ones too")
         parser.add_argument("--test-data", action="store_true", help="all test data of the study, in place of a person")
         parser.add_argument("--yes", action="store_true", help="do not ask to type the code or name again")
 
     def work(
-        self, study: str, participant: str | None, imported: str | None, test_data: bool, yes: bool, **_options: Any
+        self,
+        study: str,
+        participant: str | None,
+        imported: str | None,
+        everyone: bool,
+        test_data: bool,
+        yes: bool,
+        **_options: Any,
     ) -> dict[str, Any]:
-        if sum((bool(participant), bool(imported), test_data)) != 1:
-            self.refuse("Name a person's code, or give --imported NAME or --test-data.")
+        if sum((bool(participant), bool(imported), everyone, test_data)) != 1:
+            self.refuse("Name a person's code, or give --imported NAME, --everyone or --test-data.")
         if test_data:
             return self.erase_test_data(study)
         self.asks = not yes
+        if everyone:
+            return self.erase_everyone(study)
         return self.erase_imported(study, imported) if imported else self.erase_person(study, participant)
 
-    def confirm(self, name: str) -> None:
+    def confirm(self, name: str, whose: str = "") -> None:
         """Ask whoever sits at a terminal to type the code or name again; refuse another. Scripts are not asked."""
         if not (self.asks and sys.stdin.isatty()):
             return
-        self.stderr.write(f"This removes all data of {name} at once. It cannot be undone.")
+        self.stderr.write(f"This removes all data of {whose or name} at once. It cannot be undone.")
         if input(f"Type {name} to confirm: ").strip() != name:
             self.refuse(f"That is not {name}. Nothing was removed.")
 
@@ -104,6 +119,28 @@ class Command(Base):
         self.tell(name, removed, proof)
         self.say(f"{ELSEWHERE} The imported file itself is yours.")
         return {"study": study, "imported": name, **asdict(removed), "proof": asdict(proof)}
+
+    def erase_everyone(self, study: str) -> dict[str, Any]:
+        study_row = self.study(study)
+        if not study_row.is_finished():
+            self.refuse_unfinished(study)
+        if self.asks and not sys.stdin.isatty():
+            self.refuse(f"Nothing was removed. To delete the data of all people of {study}, add --yes.")
+        if open_risks_of_people(study_row).exists():
+            self.stderr.write(SOMEONE_IN_DANGER)
+        self.confirm(study, f"all people of {study}")
+        words = collect_words(scope_of_study(study_row))
+        try:
+            removed = erase_everybody(study_row)
+        except NotFinished:
+            self.refuse_unfinished(study)
+        proof = search_for(words)
+        self.tell(f"people of {study}", removed, proof)
+        self.say(
+            f"{study}: only codes, tracks, withdrawals, payments, adverse events without words and receipts are kept."
+        )
+        self.say(ELSEWHERE)
+        return {"study": study, **asdict(removed), "proof": asdict(proof)}
 
     def tell(self, name: str, removed: RemovedRecords, proof: Proof) -> None:
         for kind, count in removed.rows.items():

@@ -47,6 +47,7 @@ PAGES = {
     "unblind": "/research/demo/analysis/unblind/",
     "test-data": "/research/demo/test-data/",
     "anonymise": "/research/demo/life/anonymise/",
+    "erase": "/research/demo/life/erase/",
     "payments": "/research/demo/payments/bank.csv",
     "applicants": "/research/demo/applicants/decided.csv",
     "adverse events": "/research/demo/risks/adverse/export.csv",

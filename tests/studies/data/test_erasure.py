@@ -16,7 +16,8 @@ from django.db import connection
 from django.db.models import Model
 from django.utils import timezone
 
-from dialogue.models import Call, InnerState, Job, RiskEvent
+from dialogue.models import Call, Conversation, InnerState, Job, RiskEvent
+from dialogue.models.conversation import SeekerKind
 from studies.care.acts import record_act
 from studies.care.alarms import climb_overdue, raise_alarm
 from studies.data import erasure
@@ -52,6 +53,7 @@ from studies.models import (
     Task,
     Verdict,
 )
+from studies.models.participation import Status
 from studies.my_data.contents import get_sections
 from studies.participation.counts import open_risks_of_people
 from studies.participation.responses import rater_for
@@ -242,11 +244,70 @@ def test_command_says_before_it_erases_that_someone_may_be_in_danger(level: int,
     assert ("This person may be in danger" in capsys.readouterr().err) == warns
 
 
+def finish(study: Study) -> None:
+    study.participations.update(status=Status.COMPLETED)
+    factories.close(study)
+
+
+def erase_everyone(*options: str) -> dict:
+    out = StringIO()
+    call_command("erase", "demo", "--everyone", "--json", *options, stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def test_command_erases_everyone_of_a_closed_study_and_proves_it(var: Path):
+    study = factories.study()
+    marked_person(study)
+    words = "My dog is called Balthasar the Third"
+    factories.run_with_turns(study, factories.person(study), turns=[(words, "I see.")])
+    imported = factories.run_with_turns(study, external_id="c1", external_participant="Mary Imported")
+    Conversation.objects.filter(run=imported).update(seeker_kind=SeekerKind.IMPORTED)
+    call_command("export", "demo", "--out", str(var / "export"), verbosity=0)
+    finish(study)
+    assert MARK in everything_in(var)
+
+    told = erase_everyone("--yes")
+
+    assert MARK not in everything_in(var).replace(f"['{MARK}']", "")  # a card is the study's own text
+    assert "Mary Imported" not in everything_in(var)
+    assert not (var / "export").exists()
+    assert told["rows"]["turns"] > 0
+    assert words not in everything_in(var)
+    assert told["proof"]["pieces"] > 0
+    assert not told["proof"]["found"]
+    assert not erase_everyone("--yes")["rows"]["turns"]
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_command_keeps_everyone_of_a_study_that_is_not_finished(is_closed: bool, var: Path):
+    study = factories.study()
+    marked_person(study)
+    if is_closed:
+        factories.close(study)
+    words = everything_in(var).count(MARK)
+    if not is_closed:
+        study.participations.update(status=Status.COMPLETED)
+    with pytest.raises(CommandError, match="not closed, or people are still taking part"):
+        erase_everyone("--yes")
+    assert everything_in(var).count(MARK) == words
+
+
+def test_script_must_say_yes_to_erase_everyone(var: Path):
+    study = factories.study()
+    marked_person(study)
+    finish(study)
+    words = everything_in(var).count(MARK)
+    with pytest.raises(CommandError, match="add --yes"):
+        erase_everyone()
+    assert everything_in(var).count(MARK) == words
+
+
 def test_open_alarm_outlasts_the_erasure_of_everybody(var: Path):
     study = factories.study()
     person = marked_person(study)
     waiting = RiskEvent.objects.filter(subject=person.code).order_by("level").last()
     raise_alarm(waiting)
+    finish(study)
 
     erasure.erase_everybody(study)
 

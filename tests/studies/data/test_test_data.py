@@ -77,9 +77,9 @@ def test_study_without_test_data_is_told_so(study: Study, capsys: pytest.Capture
     assert capsys.readouterr().out == "demo has no test data.\n"
 
 
-@pytest.mark.parametrize("words", [["demo"], ["demo", "P1", "--test-data"]])
+@pytest.mark.parametrize("words", [["demo"], ["demo", "P1", "--test-data"], ["demo", "--everyone", "--test-data"]])
 def test_command_wants_a_person_or_test_data(study: Study, words: list[str]) -> None:
-    with pytest.raises(CommandError, match=r"^Name a person's code, or give --imported NAME or --test-data\.$"):
+    with pytest.raises(CommandError, match=r"^Name a person's code, or give --imported NAME, --everyone or "):
         call_command("erase", *words)
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from dialogue.models import Conversation
 from dialogue.models.conversation import SeekerKind
 from studies.data.anonymising import describe_rules
-from studies.life.anonymising_page import GOES
+from studies.life.removal_pages import ANONYMISED
 from studies.models import Answer, AuditEntry, Study
 from studies.models.participation import Status
 from tests import factories
@@ -107,7 +107,7 @@ def test_study_that_is_not_finished_is_refused(closed, why, desk, study):
         factories.close(study)
     text = text_of(desk.get(life_of(study)))
     assert anonymise_of(study) not in text
-    assert "You can anonymise the study here when it is closed and no one is taking part." in text
+    assert "When the study is closed and no one is taking part, you can anonymise it here" in text
     page = text_of(desk.get(anonymise_of(study)))
     assert why in page
     assert "Type demo to confirm" not in page
@@ -132,5 +132,5 @@ def test_anonymising_is_for_admins(role, study):
 
 
 def test_page_names_every_kind_of_record_that_goes_once():
-    told = [kind for kinds in GOES.values() for kind in kinds]
+    told = [kind for kinds in ANONYMISED.values() for kind in kinds]
     assert sorted(told) == sorted(name for name, _rule in describe_rules())

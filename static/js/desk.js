@@ -1,14 +1,13 @@
 // The safety desk: the list of waiting events renews itself, the tab's title counts them, a new alarm can be heard.
+import { watch } from "./desk_line.js";
 import { ofDevice } from "./storage.js";
 
-const WAITS = [1000, 2000, 5000, 10_000]; // milliseconds before each try to connect again
 const SOUND = "emostudy.desk.sound";
 
 const desk = document.querySelector("[data-desk]");
 const line = desk.querySelector('[data-part="line"]');
 const sound = desk.querySelector('[data-part="sound"]');
 const title = document.title;
-let tries = 0;
 let context; // browsers make a sound only after someone has pressed something
 
 const shown = () => desk.querySelector("[data-live]").dataset;
@@ -44,7 +43,6 @@ async function renew() {
 }
 
 async function receive(state) {
-  if (state.type !== "desk") return tell("away");
   tell("live");
   const before = shown();
   const changed =
@@ -56,20 +54,6 @@ async function receive(state) {
   const isNew = state.unacknowledged > Number(before.unacknowledged);
   await renew();
   if (isNew) ring();
-}
-
-function connect() {
-  const scheme = location.protocol === "https:" ? "wss" : "ws";
-  const socket = new WebSocket(`${scheme}://${location.host}${desk.dataset.desk}`);
-  socket.addEventListener("message", (event) => {
-    tries = 0;
-    receive(JSON.parse(event.data));
-  });
-  socket.addEventListener("close", () => {
-    tell("away");
-    setTimeout(connect, WAITS[Math.min(tries, WAITS.length - 1)]);
-    tries += 1;
-  });
 }
 
 function press(on) {
@@ -89,4 +73,4 @@ if (ofDevice.read(SOUND) === "on") {
   addEventListener("pointerdown", () => (context ??= new AudioContext()), { once: true });
 }
 count();
-connect();
+watch(desk.dataset.desk, receive, () => tell("away"));

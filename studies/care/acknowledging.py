@@ -14,10 +14,8 @@ from studies.care.messages import is_in_role
 from studies.care.sign_words import show_act_to_stranger
 from studies.models import Alarm
 from studies.models.participation import digest
-from studies.models.safety import UNNAMED
+from studies.models.safety import MOST_ROUNDS, UNNAMED
 from studies.participation.language import CODES
-
-MOST_ROUNDS = 1_000_000
 
 
 @csrf_exempt  # no one is signed in here: only who has the link can send the form, with cookies or without

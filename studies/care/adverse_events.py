@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser
@@ -16,6 +16,8 @@ from django.utils.translation import gettext_lazy
 
 from dialogue.models import RiskEvent
 from studies.care.acts import record_act
+from studies.care.alarms import lock_event
+from studies.care.sign_words import Words
 from studies.models import AdverseEvent, SafetyAct, Study
 from studies.workbench.csv_cells import format_cell
 
@@ -127,11 +129,22 @@ class AdverseEventForm(forms.ModelForm):
         return data
 
 
+class ChangedMeanwhile(Exception):
+    """The error that a colleague has entered or changed the adverse event since the page was opened."""
+
+
 @transaction.atomic
 def create_adverse_event(
-    form: AdverseEventForm, *, by: AbstractBaseUser, event: RiskEvent | None = None
+    form: AdverseEventForm, *, by: AbstractBaseUser, event: RiskEvent | None = None, known: int | None = None
 ) -> AdverseEvent:
-    """Store a new adverse event from a valid form. With `event` the two point to each other."""
+    """Store a new adverse event from a valid form. With `event` the two point to each other.
+
+    `known`: how many adverse events of this sign the page named. Raises ChangedMeanwhile where there are more.
+    """
+    if event is not None:
+        lock_event(event.pk)
+        if known is not None and known != event.adverse_events.count():
+            raise ChangedMeanwhile
     row = form.save(commit=False)
     row.study, row.event, row.created_by = form.study, event, by
     row.record_code = record_code_of(form.study, row.subject)
@@ -157,9 +170,14 @@ def _origin_of(event: RiskEvent | None) -> str:
 
 
 @transaction.atomic
-def change_adverse_event(form: AdverseEventForm, *, by: AbstractBaseUser) -> AdverseEvent:
-    """Store what a valid form changes, and what stood there before."""
+def change_adverse_event(form: AdverseEventForm, *, by: AbstractBaseUser, known: int | None = None) -> AdverseEvent:
+    """Store what a valid form changes, and what stood there before.
+
+    `known`: how many changes the page showed. Raises ChangedMeanwhile where there are more.
+    """
     before = AdverseEvent.objects.select_for_update().get(pk=form.instance.pk)
+    if known is not None and known != len(before.changes):
+        raise ChangedMeanwhile
     row = form.save(commit=False)
     if "subject" in form.changed_data:  # one of an erased person keeps their record code
         row.record_code = record_code_of(form.study, row.subject)
@@ -170,6 +188,35 @@ def change_adverse_event(form: AdverseEventForm, *, by: AbstractBaseUser) -> Adv
         row.changes = [*before.changes, entry]
     row.save()
     return row
+
+
+class ShownChange(NamedTuple):
+    """A change of an adverse event: when, by whom, and what stood in each field before."""
+
+    at: datetime
+    by: str
+    before: list[tuple[Words, Words]]
+
+
+def describe_changes(row: AdverseEvent) -> list[ShownChange]:
+    """Return the changes of an adverse event in the words of its form."""
+    return [
+        ShownChange(
+            datetime.fromisoformat(change["at"]),
+            change["by"],
+            [(AdverseEventForm.Meta.labels[name], _show(name, value)) for name, value in change["before"].items()],
+        )
+        for change in row.changes
+    ]
+
+
+def _show(name: str, value: Any) -> Words:
+    choices = dict(AdverseEvent._meta.get_field(name).flatchoices)
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if value and name in ("occurred_at", "reported_at"):
+        return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M}"
+    return choices.get(value, value) or "–"
 
 
 def _plain(value: Any) -> Any:

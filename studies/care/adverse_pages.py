@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from dialogue.input_checks import LARGEST_KEY, int_from
 from dialogue.models import RiskEvent
 from studies.care import adverse_events
-from studies.care.adverse_events import AdverseEventForm
+from studies.care.adverse_events import AdverseEventForm, ChangedMeanwhile
 from studies.models import AdverseEvent, Study
 from studies.participation import counts
 from studies.workbench.access import show, study_page
@@ -31,11 +31,23 @@ def adverse_new(request: HttpRequest, study: Study) -> HttpResponse:
     event = _event_of(request, study)
     form = AdverseEventForm(study, request.POST or None, initial=_initial(event))
     if request.method == "POST" and form.is_valid():
-        row = adverse_events.create_adverse_event(form, by=request.user, event=event)
-        messages.success(request, _("Stored. Please report it before the deadline below."))
-        return redirect("research-adverse-event", study.key, row.pk)
-    context = {"form": form, "event": event}
+        try:
+            row = adverse_events.create_adverse_event(form, by=request.user, event=event, known=_known(request))
+        except ChangedMeanwhile:
+            form.add_error(
+                None, _("A colleague has entered this sign meanwhile. Nothing was stored. Look at theirs first.")
+            )
+        else:
+            messages.success(request, _("Stored. Please report it before the deadline below."))
+            return redirect("research-adverse-event", study.key, row.pk)
+    entered = list(event.adverse_events.order_by("pk")) if event else []
+    context = {"form": form, "event": event, "entered": entered, "known": len(entered)}
     return show(request, study, "adverse_form", context, status=422 if form.errors else 200)
+
+
+def _known(request: HttpRequest) -> int | None:
+    """Return how many changes, or adverse events of a sign, the page showed."""
+    return int_from(request.POST.get("known"), 0, LARGEST_KEY)
 
 
 def _event_of(request: HttpRequest, study: Study) -> RiskEvent | None:
@@ -54,10 +66,26 @@ def adverse_event(request: HttpRequest, study: Study, number: int) -> HttpRespon
     row = get_object_or_404(study.adverse_events, pk=number)
     form = AdverseEventForm(study, request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid():
-        adverse_events.change_adverse_event(form, by=request.user)
-        messages.success(request, _("Stored."))
-        return redirect("research-adverse-event", study.key, row.pk)
-    context = {"form": form, "row": row, "is_overdue": adverse_events.is_overdue(row), "event": row.event}
+        try:
+            adverse_events.change_adverse_event(form, by=request.user, known=_known(request))
+        except ChangedMeanwhile:
+            message = _(
+                "A colleague has changed this meanwhile, see “Earlier versions”. Nothing was stored. Your entries are "
+                "still here: check them and store them again."
+            )
+            form.add_error(None, message)
+        else:
+            messages.success(request, _("Stored."))
+            return redirect("research-adverse-event", study.key, row.pk)
+    stored = study.adverse_events.get(pk=number)
+    context = {
+        "form": form,
+        "row": stored,
+        "is_overdue": adverse_events.is_overdue(stored),
+        "event": stored.event,
+        "changes": adverse_events.describe_changes(stored),
+        "known": len(stored.changes),
+    }
     return show(request, study, "adverse_form", context, status=422 if form.errors else 200)
 
 

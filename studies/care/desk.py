@@ -35,6 +35,11 @@ from studies.participation.locking import lock_person
 from studies.workbench.delivery_faults import describe_fault
 
 Kind = SafetyAct.Kind
+# Acts of the person and of colleagues that someone must know of before deciding; alarms that go out are none.
+TELLING = (
+    *(Kind.ANSWERED, Kind.WHERE, Kind.ACKNOWLEDGED, Kind.WROTE, Kind.NOTED),
+    *(Kind.RELEASED, Kind.ENDED, Kind.ERASED),
+)
 AROUND = 6  # turns before the sign, and two after it, that the desk shows
 AFTER = 2
 
@@ -103,7 +108,8 @@ class ShownAlarm(NamedTuple):
 @dataclass(frozen=True)
 class Sign:
     """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased, `words` are
-    what the person has written of danger elsewhere than in a conversation."""
+    what the person has written of danger elsewhere than in a conversation, `other_signs` are the person's other open
+    ones. `seen` is what `find_news` compares."""
 
     event: RiskEvent
     person: Participation | None
@@ -112,6 +118,16 @@ class Sign:
     acts: Sequence[ShownAct]
     alarms: Sequence[ShownAlarm]
     acknowledged: datetime | None
+    other_signs: Sequence[RiskEvent]
+    seen: str
+
+    def holder(self) -> str:
+        """Return who acknowledged the event last; empty where no one has."""
+        return next((one.act.by_name for one in reversed(self.acts) if one.act.kind == Kind.ACKNOWLEDGED), "")
+
+    def newest_round(self) -> int:
+        """Return the number of the last round of alarms; 0 where no one was alarmed."""
+        return max((one.alarm.round for one in self.alarms), default=0)
 
     def unread(self) -> set[int]:
         """Return the messages to the person that they have not said to have read."""
@@ -156,6 +172,10 @@ def get_sign(event: RiskEvent) -> Sign:
         acts=[show_act(act, event) for act in event.acts.select_related("by")],
         alarms=[ShownAlarm(alarm, describe_fault(alarm.fault)) for alarm in event.alarms.all()],
         acknowledged=acknowledged,
+        other_signs=list(counts.open_risks(person.study).filter(subject=person.code).exclude(pk=event.pk))
+        if person
+        else [],
+        seen=get_seen(event),
     )
 
 
@@ -168,10 +188,39 @@ def _turns_around(event: RiskEvent) -> list[Turn]:
     return list(turns.filter(number__gt=event.turn - AROUND, number__lte=event.turn + AFTER))
 
 
-def acknowledge(event: RiskEvent, *, by: AbstractBaseUser) -> None:
-    """Store that `by` looks after this event; no further contact is alarmed."""
-    if not alarms.acknowledge(event, by=by) and not event.acts.filter(kind=Kind.ACKNOWLEDGED).exists():
-        record_act(event, Kind.ACKNOWLEDGED, by=by)  # no one had been alarmed: a test person's event
+class HasNews(Exception):
+    """The error that something has happened since the page was opened on which somebody decided."""
+
+
+def get_seen(event: RiskEvent) -> str:
+    """Return a text that differs once the person or a colleague has done something more, or the person has given
+    another sign."""
+    signs = RiskEvent.objects.filter(Q(subject=event.subject) if event.subject else Q(pk=event.pk))
+    acts = SafetyAct.objects.filter(event__in=signs, kind__in=TELLING).exclude(kind=Kind.ANSWERED, text=READ)
+    newest = [rows.aggregate(newest=Max("pk"))["newest"] or 0 for rows in (signs, acts)]
+    return "-".join(map(str, newest))
+
+
+def refuse_news(event: RiskEvent, seen: str) -> None:
+    """Raise HasNews where `seen`, the value of the page, is out of date. The person stays locked until the commit."""
+    person = Participation.objects.filter(code=event.subject).first() if event.subject else None
+    if person:
+        lock_person(person)
+    else:
+        alarms.lock_event(event.pk)
+    if seen and seen != get_seen(event):
+        raise HasNews(event.pk)
+
+
+def acknowledge(event: RiskEvent, *, by: AbstractBaseUser, newest: int | None = None) -> bool:
+    """Store that `by` looks after this event, so that no further contact is alarmed; return False where someone else
+    does. `newest`: the last round of alarms that they have seen; a later one stays open."""
+    if alarms.acknowledge(event, by=by, newest=newest):
+        return True
+    if event.acts.filter(kind=Kind.ACKNOWLEDGED).exists():
+        return False
+    record_act(event, Kind.ACKNOWLEDGED, by=by)  # no one had been alarmed: a test person's event
+    return True
 
 
 @transaction.atomic
@@ -181,14 +230,19 @@ def write_to_person(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> Non
 
 
 @transaction.atomic
-def release(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
-    """Settle the event; where the person waits because of it, they can continue."""
+def release(event: RiskEvent, *, by: AbstractBaseUser, reason: str, seen: str = "") -> None:
+    """Settle the event; where the person waits because of it, they can continue. Raises HasNews."""
+    refuse_news(event, seen)
     oncall.release(event, by=by, note=reason)
 
 
 @transaction.atomic
-def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> bool:
-    """End the study for the person with care and full pay, and settle the event. False where it has ended already."""
+def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str, seen: str = "") -> bool:
+    """End the study for the person with care and full pay, and settle the event. False where it has ended already.
+
+    Raises HasNews.
+    """
+    refuse_news(event, seen)
     subject = Participation.objects.filter(code=event.subject).first()
     person = subject and lock_person(subject)
     if person is None or person.is_over():

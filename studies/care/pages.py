@@ -8,12 +8,14 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from dialogue.input_checks import int_from
 from dialogue.models import RiskEvent
 from studies.access.table import Act
 from studies.care import desk, stopping_rules
 from studies.care.levels import LEVELS, describe_level
 from studies.care.sign_words import describe_findings, describe_role_answer
 from studies.models import Study
+from studies.models.safety import MOST_ROUNDS, name_contact
 from studies.participation import counts
 from studies.workbench import labels
 from studies.workbench.access import navigation, show, study_page
@@ -49,11 +51,25 @@ def risks(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page
 def risk(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show one event: the conversation around the sign, what the person answered, what was done."""
-    sign = desk.get_sign(get_object_or_404(counts.risks_of(study).select_related("conversation"), pk=number))
-    context = {"sign": sign, "risk": sign.event, "person": sign.person, "longest": LONGEST_TEXT}
-    context["level"] = describe_level(sign.event.level)
-    context["country"] = labels.country_name(sign.person.country) if sign.person else ""
-    return show(request, study, "risk", {**context, "zone": get_zone(study)})
+    return show_sign(request, study, get_object_or_404(counts.risks_of(study), pk=number))
+
+
+def show_sign(
+    request: HttpRequest, study: Study, event: RiskEvent, unsent: dict[str, str] | None = None
+) -> HttpResponse:
+    """Show one event. `unsent`: by form, texts that were not taken because the page was out of date."""
+    sign = desk.get_sign(RiskEvent.objects.select_related("conversation").get(pk=event.pk))
+    context = {
+        "sign": sign,
+        "risk": sign.event,
+        "person": sign.person,
+        "longest": LONGEST_TEXT,
+        "level": describe_level(sign.event.level),
+        "country": labels.country_name(sign.person.country) if sign.person else "",
+        "zone": get_zone(study),
+        "unsent": unsent or {},
+    }
+    return show(request, study, "risk", context, status=409 if unsent else 200)
 
 
 def get_zone(study: Study) -> str:
@@ -77,26 +93,50 @@ def risk_act(act: Callable[[HttpRequest, RiskEvent, str], str]) -> Callable[...,
         else:
             try:
                 messages.success(request, act(request, event, text))
-            except EmptyText as error:
+            except Refused as error:
                 messages.error(request, str(error))
+            except desk.HasNews:
+                return show_news(request, study, event, act.__name__, text)
         return redirect("research-risk", study.key, event.pk)
 
     return view
 
 
-class EmptyText(Exception):
-    """A text that an act needs is missing; the message says which."""
+def show_news(request: HttpRequest, study: Study, event: RiskEvent, form: str, text: str) -> HttpResponse:
+    """Show the event as it is now, with the text in the same form, or where that is gone, in the one for notes."""
+    message = _(
+        "Nothing was changed, because something has happened since you opened this page. Please read what the person "
+        "answered and “What was done”, and decide again. Your text is still here."
+    )
+    messages.error(request, message)
+    event.refresh_from_db()
+    sign = desk.get_sign(event)
+    is_there = sign.is_open() if form == "release" else sign.can_be_ended()
+    return show_sign(request, study, event, {form if is_there else "note": text})
+
+
+class Refused(Exception):
+    """The error that an act was not done; the message says why."""
 
 
 def require_text(text: str, message: str) -> str:
     if not text:
-        raise EmptyText(message)
+        raise Refused(message)
     return text
 
 
 @risk_act
 def acknowledge(request: HttpRequest, event: RiskEvent, text: str) -> str:
-    desk.acknowledge(event, by=request.user)
+    newest = int_from(request.POST.get("newest", ""), 1, MOST_ROUNDS)
+    is_theirs = desk.acknowledge(event, by=request.user, newest=newest)
+    sign = desk.get_sign(event)
+    if sign.acknowledged is None:
+        raise Refused(
+            _("Something new has happened since you opened this page. Please read it before you acknowledge.")
+        )
+    if not is_theirs and sign.holder() != request.user.get_username():
+        message = _("%(name)s is taking care of this already. Please agree on who does what.")
+        raise Refused(message % {"name": name_contact(sign.holder())})
     return _("Acknowledged. No one else will be alerted.")
 
 
@@ -116,14 +156,14 @@ def note(request: HttpRequest, event: RiskEvent, text: str) -> str:
 @risk_act
 def release(request: HttpRequest, event: RiskEvent, text: str) -> str:
     reason = require_text(text, _("Please say what was done. Nothing was released."))
-    desk.release(event, by=request.user, reason=reason)
+    desk.release(event, by=request.user, reason=reason, seen=request.POST.get("seen", ""))
     return _("Released. If the person was waiting, they can continue now.")
 
 
 @risk_act
 def end(request: HttpRequest, event: RiskEvent, text: str) -> str:
     reason = require_text(text, _("Please give the reason. The study was not ended."))
-    if not desk.end_kindly(event, by=request.user, reason=reason):
+    if not desk.end_kindly(event, by=request.user, reason=reason, seen=request.POST.get("seen", "")):
         return _("The study was over for this person already. Nothing was changed.")
     return _("The study has ended for this person. Their page shows help, and that their time counts in full.")
 

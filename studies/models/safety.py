@@ -17,6 +17,7 @@ from studies.models.participation import digest
 from studies.models.study import Arm, Study
 
 UNNAMED = "on call"  # the contact of a study without a rota
+MOST_ROUNDS = 1_000_000
 
 
 def name_contact(stored: str) -> str:

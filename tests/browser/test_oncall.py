@@ -150,6 +150,28 @@ def test_a_false_alarm_costs_one_page(browser: Browser, watched: Server) -> None
         page.context.close()
 
 
+def test_page_of_a_sign_tells_what_came_since_and_keeps_what_is_typed(browser: Browser, watched: Server) -> None:
+    person = begin_chat(browser, watched, "watched")
+    say(person, "I want to kill myself")
+    officer = open_desk(browser, watched, "watched")
+    officer.locator("[data-live] tbody a").first.click()
+    expect(officer.get_by_text("no answer yet")).to_be_visible()
+    officer.locator("#release").fill("Called; safe at home.")
+    with person.expect_navigation():
+        person.get_by_role("button", name="No, or I am not sure").click()
+    expect(officer.get_by_text("Something new has happened.")).to_be_in_viewport(timeout=PATIENCE)
+
+    officer.get_by_role("button", name="Show it").click()
+    expect(officer.get_by_text("Something new has happened.")).to_be_hidden()
+    expect(officer.locator(".acts").first).to_contain_text("No, or I am not sure")
+    expect(officer.locator("#release")).to_have_value("Called; safe at home.")
+    with officer.expect_navigation():
+        officer.locator('form[action$="/release/"] button').click()
+    expect(officer.get_by_text("Released. If the person was waiting, they can continue now.")).to_be_visible()
+    for page in (person, officer):
+        page.context.close()
+
+
 def test_a_message_that_was_not_sent_is_not_left_without_a_question(browser: Browser, watched: Server) -> None:
     person = begin_chat(browser, watched, "suspicious")
     say(person, "My sister came by and we cooked")

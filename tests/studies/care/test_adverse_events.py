@@ -90,7 +90,45 @@ def test_change_keeps_what_stood_there_before(desk, person):
     row.refresh_from_db()
     [change] = row.changes
     assert (row.outcome, change["by"], change["before"]) == ("recovered", "ada", {"outcome": "ongoing"})
-    assert "outcome: ongoing" in desk.get(f"/research/demo/risks/adverse/{row.pk}/").content.decode()
+    assert "Outcome: Ongoing" in desk.get(f"/research/demo/risks/adverse/{row.pk}/").content.decode()
+
+
+def post(desk, path: str, form: dict) -> str:
+    return " ".join(desk.post(f"/research/demo/risks/adverse/{path}", form, follow=True).content.decode().split())
+
+
+def test_colleague_on_an_old_page_overwrites_nothing(desk, person):
+    row = enter(desk, person)
+    old = given(person, known="0", action="Called their sister")
+    post(desk, f"{row.pk}/", given(person, known="0", outcome="recovered"))
+
+    page = post(desk, f"{row.pk}/", old)
+
+    row.refresh_from_db()
+    assert (row.outcome, row.action, len(row.changes)) == ("recovered", "", 1)
+    assert "A colleague has changed this meanwhile" in page
+    assert "Called their sister</textarea>" in page
+    assert "UTC, changed by ada. Before:" in page
+    assert "<li>Outcome: Ongoing</li>" in page
+    assert '<input type="hidden" name="known" value="1">' in page
+    post(desk, f"{row.pk}/", {**old, "known": "1", "outcome": "recovered"})
+    row.refresh_from_db()
+    assert (row.outcome, row.action) == ("recovered", "Called their sister")
+
+
+def test_sign_is_entered_twice_only_by_someone_who_knows(desk, person):
+    event = RiskEvent.objects.create(subject=person.code, source="message", level=4)
+    query = f"new/?event={event.pk}"
+    post(desk, query, given(person, known="0"))
+    [row] = AdverseEvent.objects.all()
+
+    page = post(desk, query, given(person, known="0", action="Called their sister"))
+
+    assert "A colleague has entered this sign meanwhile." in page
+    assert f"This sign is already entered, as adverse event {row.pk}." in page
+    assert AdverseEvent.objects.count() == 1
+    post(desk, query, given(person, known="1"))
+    assert AdverseEvent.objects.count() == 2
 
 
 def test_report_that_is_overdue_stands_first_and_says_so(desk, person):

@@ -301,6 +301,100 @@ def test_release_lets_the_person_continue_once_and_keeps_who_and_why(desk, study
     assert acts(event) == [("released", "ada", "Called; safe at home.")]
 
 
+def said_on(desk, path: str, **form) -> tuple[int, str]:
+    """The status, and all that the page says, in one line."""
+    response = desk.post(f"{BASE}{path}", form)
+    page = desk.get(response["Location"]) if response.status_code == 302 else response
+    return response.status_code, " ".join(page.content.decode().split())
+
+
+NEWS = "Nothing was changed, because something has happened since you opened this page."
+
+
+@pytest.mark.parametrize("act", ["release", "end"])
+def test_decision_on_a_page_from_before_an_answer_changes_nothing_and_keeps_the_text(desk, study, act):
+    event = sign_in_talk(study)
+    seen = rules.get_sign(event).seen
+    answer_safe(person_of(event), event, "no")
+
+    status, page = said_on(desk, f"{event.pk}/{act}/", text="Called; safe at home.", seen=seen)
+
+    event.refresh_from_db()
+    assert (status, event.released_at, person_of(event).status) == (409, None, "held")
+    assert NEWS in page
+    assert "No, or I am not sure" in page
+    assert page.count(">Called; safe at home.</textarea>") == 1
+
+    status, page = said_on(desk, f"{event.pk}/{act}/", text="Called again.", seen=rules.get_sign(event).seen)
+    event.refresh_from_db()
+    assert (status, event.note) == (302, "Called again.")
+
+
+@pytest.mark.parametrize("act", ["release", "end"])
+def test_second_officer_learns_that_the_first_has_decided_and_keeps_the_words_for_a_note(desk, study, act):
+    event = sign_in_talk(study)
+    seen = rules.get_sign(event).seen
+    rules.end_kindly(event, by=User.objects.create(username="bob"), reason="In hospital.", seen=seen)
+
+    status, page = said_on(desk, f"{event.pk}/{act}/", text="Called; safe at home.", seen=seen)
+
+    event.refresh_from_db()
+    assert (status, event.note, event.released_by.username) == (409, "In hospital.", "bob")
+    assert NEWS in page
+    assert 'id="note" name="text" rows="2" maxlength="4000" required>Called; safe at home.</textarea>' in page
+
+
+def test_another_sign_of_the_same_person_is_told_and_is_news(desk, study):
+    event = sign_in_talk(study)
+    seen = rules.get_sign(event).seen
+    other = RiskEvent.objects.create(subject=event.subject, source="answer", level=4)
+
+    status, page = said_on(desk, f"{event.pk}/release/", text="Called; safe at home.", seen=seen)
+
+    assert (status, person_of(event).status) == (409, "held")
+    assert "This person has another open sign: level 4" in page
+    assert f'href="{BASE}{other.pk}/"' in page
+
+
+def test_alarm_that_went_out_or_a_letter_that_was_read_is_no_news(desk, study):
+    event = sign_in_talk(study)
+    seen = rules.get_sign(event).seen
+    record_act(event, "alarmed", by_name="Ann", text="email")
+    record_act(event, "answered", by_name="person", text=rules.READ)
+    assert rules.get_sign(event).seen == seen
+
+
+def test_second_who_acknowledges_is_told_who_was_first(desk, study):
+    event = sign(study)
+    rules.acknowledge(event, by=User.objects.create(username="bob"))
+
+    _status, page = said_on(desk, f"{event.pk}/acknowledge/")
+
+    assert "bob is taking care of this already. Please agree on who does what." in page
+    assert acts(event) == [("acknowledged", "bob", "")]
+    _status, page = said_on(desk, f"{sign(study).pk}/acknowledge/")
+    assert "Acknowledged. No one else will be alerted." in page
+
+
+def test_alarm_that_came_after_the_page_is_not_acknowledged_with_it(desk, study):
+    event = sign(study)
+    values = {"study": study, "event": event, "channel": "email", "address": "a@b.org"}
+    Alarm.objects.create(**values, contact="Ann", token_hash="1", round=1)
+    page = desk.get(f"{BASE}{event.pk}/").content.decode()
+    assert '<input type="hidden" name="newest" value="1">' in page
+    later = Alarm.objects.create(**values, contact="Bob", token_hash="2", round=2)
+
+    _status, page = said_on(desk, f"{event.pk}/acknowledge/", newest="1")
+
+    assert "Something new has happened since you opened this page." in page
+    assert "No one has taken this on yet" in page
+    later.refresh_from_db()
+    assert later.acknowledged_at is None
+    said_on(desk, f"{event.pk}/acknowledge/", newest="2")
+    later.refresh_from_db()
+    assert later.acknowledged_at is not None
+
+
 def test_kind_end_stops_the_study_and_settles_the_event(desk, study):
     event = sign_in_talk(study)
 

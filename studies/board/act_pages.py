@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from dialogue.chat.replies import tell_sockets
 from dialogue.chat.state import Notice
-from dialogue.templatetags.languages import listed
+from dialogue.templatetags.languages import listed, name_of_language
 from studies.care.stopping_rules import get_stops
 from studies.design.spec import StudySpec
 from studies.models import ArmRun, Participation, Study
@@ -53,25 +53,35 @@ class TypedCodeForm(ReasonForm):
         return code
 
 
+class EndForm(TypedCodeForm):
+    """Also what the person reads as the reason, in their language."""
+
+    told = forms.CharField(
+        max_length=LONGEST_REASON, strip=True, widget=forms.Textarea(attrs={"rows": 3, "class": "short"})
+    )
+    field_order = ("told", "reason", "code")
+
+    def __init__(self, person: Participation, data: Any = None) -> None:
+        super().__init__(person.code, data)
+        language = name_of_language(person.language)
+        self.fields["told"].label = _("What they read as the reason, in %(language)s") % {"language": language}
+        self.fields["reason"].label = _("Why, for the team alone")
+
+
 @dataclass(frozen=True)
 class Question:
-    """A question that the page asks. `consequences`: sentences; `button`: the words on it; `back`: where it came from.
-
-    `typed`: the code to type, for what cannot be taken back.
-    """
+    """A question that the page asks. `consequences`: sentences; `button`: its words; `back`: where it came from."""
 
     title: str
     consequences: Sequence[str]
     button: str
     back: str
     warning: str = ""
-    typed: str = ""
 
 
 def ask_why(request: HttpRequest, study: Study, question: Question) -> tuple[HttpResponse | None, str]:
     """Return the page that asks, or None and the reason that was given."""
-    data = request.POST or None
-    form = TypedCodeForm(question.typed, data) if question.typed else ReasonForm(data)
+    form = ReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         return None, form.cleaned_data["reason"]
     return page_that_asks(request, study, question, form, status=422 if request.method == "POST" else 200), ""
@@ -300,21 +310,20 @@ def end_person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     question = Question(
         title=_("End the study for %(code)s?") % {"code": code},
         consequences=[
-            _("They see thanks, where to find help, and a completion code. An open conversation ends."),
+            _("They see thanks, your reason, where to find help, and a completion code. An open conversation ends."),
             _("They are owed what they would get for completing, without the bonus. Their data stay."),
             _("You cannot take this back. To stop them only for a while, pause them."),
         ],
         button=_("End it for this person"),
         back=reverse("research-person", args=[study.key, code]),
-        typed=code,
     )
-    page, reason = ask_why(request, study, question)
-    if page:
-        return page
+    form = EndForm(person, request.POST or None)
+    if not form.is_valid():
+        return page_that_asks(request, study, question, form, status=422 if request.method == "POST" else 200)
+    texts = {"reason": form.cleaned_data["reason"], "told": form.cleaned_data["told"]}
     try:
-        notices = board_acts.end_person(person, by=request.user, reason=reason)
+        notices = board_acts.end_person(person, by=request.user, **texts)
     except board_acts.ReplyUnderWay:
-        form = TypedCodeForm(code, request.POST)
         form.add_error(None, _("A reply is being written to them. Please wait a moment, and press the button again."))
         return page_that_asks(request, study, question, form, status=409)
     return tell_and_go_back(request, question, notices, _("The study has ended for %(code)s.") % {"code": code})

@@ -406,7 +406,7 @@ HOLDINGS: tuple[Holding, ...] = (
     ),
     # The team
     Holding("decisions", Decision, Group.NOTES, by_person_or_run(Decision), blanks={"reason": ""}),
-    Holding("board_acts", BoardAct, Group.NOTES, by_person_or_run(BoardAct), blanks={"reason": ""}),
+    Holding("board_acts", BoardAct, Group.NOTES, by_person_or_run(BoardAct), blanks={"reason": "", "told": ""}),
     Holding(
         "questions",
         Question,

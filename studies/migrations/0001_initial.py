@@ -970,6 +970,7 @@ class Migration(migrations.Migration):
                     ('kind', models.CharField(choices=[('arm_paused', 'Arm paused'), ('arm_resumed', 'Arm resumed'), ('marked_invalid', 'Conversation left out'), ('marked_valid', 'Conversation counted again'), ('link_reissued', 'New link'), ('person_paused', 'Paused'), ('person_resumed', 'Resumed'), ('person_ended', 'Part ended')], max_length=20)),
                     ('arm', models.CharField(blank=True, help_text="The arm's key.", max_length=100)),
                     ('reason', models.CharField(max_length=500)),
+                    ('told', models.CharField(blank=True, help_text='What the person reads as the reason.', max_length=500)),
                     ('by_name', models.CharField(help_text='Kept when the account is deleted.', max_length=150)),
                     ('at', models.DateTimeField(default=django.utils.timezone.now)),
                     ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),

@@ -32,6 +32,7 @@ class BoardAct(models.Model):
         Participation, null=True, blank=True, on_delete=models.CASCADE, related_name="board_acts"
     )
     reason = models.CharField(max_length=LONGEST_REASON)
+    told = models.CharField(max_length=LONGEST_REASON, blank=True, help_text="What the person reads as the reason.")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     by_name = models.CharField(max_length=150, help_text="Kept when the account is deleted.")
     at = models.DateTimeField(default=timezone.now)

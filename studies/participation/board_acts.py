@@ -141,8 +141,8 @@ def resume_person(person: Participation, *, by: AbstractBaseUser, reason: str) -
 
 
 @transaction.atomic
-def end_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> list[state.Notice] | None:
-    """End a person's part kindly: their data stay, and they get a completion code.
+def end_person(person: Participation, *, by: AbstractBaseUser, reason: str, told: str) -> list[state.Notice] | None:
+    """End a person's part kindly: their data stay, they get a completion code, and read what they are told of why.
 
     Return what their sockets are to be told; None if they are over already, or held. Raises ReplyUnderWay, and then
     changes nothing.
@@ -157,8 +157,14 @@ def end_person(person: Participation, *, by: AbstractBaseUser, reason: str) -> l
     fresh.active_seconds, fresh.completion_code = seconds_spent(fresh), progress.new_completion_code()
     fresh.save(update_fields=["active_seconds", "completion_code"])
     progress.set_status(fresh, Status.ENDED)
-    record(person.study, Kind.PERSON_ENDED, by=by, reason=reason, participation=person)
+    record(person.study, Kind.PERSON_ENDED, by=by, reason=reason, told=told, participation=person)
     return notices
+
+
+def get_told(person: Participation) -> str:
+    """Return what someone whose part the team has ended reads as the reason."""
+    ended = person.board_acts.filter(kind=Kind.PERSON_ENDED).first()
+    return ended.told if ended else ""
 
 
 def open_conversations(person: Participation) -> list[int]:

@@ -8,6 +8,7 @@ from studies.care.care_page import get_care_page
 from studies.models import Participation, SelectionDecision
 from studies.models.participation import Status
 from studies.participation import counts, progress
+from studies.participation.board_acts import get_told
 from studies.participation.deletion import may_delete
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.steps.screening import farewell
@@ -47,6 +48,14 @@ class ScreenedOut(Notice):
         return Page(page.template, {**page.context, **facts})
 
 
+class EndedByTeam(Notice):
+    """The thanks to those whose part the team has ended, with the reason that the team gives them."""
+
+    def show(self, visit: Visit) -> Page:
+        page = super().show(visit)
+        return Page(page.template, {**page.context, "told": get_told(visit.participation)})
+
+
 def get_deletion_day(person: Participation) -> date | None:
     """Return when the answers of someone who cannot take part are deleted; None if no such day lies ahead."""
     keeps = person.protocol.keeps_declined() if person.protocol else None
@@ -80,5 +89,5 @@ register("held", Danger("studies/steps/held.html"))
 register("screened_out", ScreenedOut("studies/steps/screened_out.html"))
 register("stopped", Danger("studies/steps/stopped.html"))
 register("timed_out", Notice("studies/steps/timed_out.html"))
-register("ended", Notice("studies/steps/ended.html"))
+register("ended", EndedByTeam("studies/steps/ended.html"))
 register("withdrawn", Notice("studies/steps/withdrawn.html"))

@@ -92,13 +92,15 @@ def test_person_is_paused_in_a_conversation_goes_on_and_is_ended(browser: Browse
 
     desk.get_by_role("link", name="End their part …").click()
     survey(desk, "research/people/…/end/")
-    desk.get_by_label("Why").fill("They asked by telephone.")
+    desk.get_by_label("Why, for the team alone").fill("They asked by telephone.")
+    desk.get_by_label("What they read as the reason, in English").fill("You asked us on the telephone to stop here.")
     typed = desk.get_by_label("Type P")
     typed.fill(str(typed.locator("xpath=preceding-sibling::label").inner_text()).split()[1])
     desk.get_by_role("button", name="End it for this person").click()
     person.locator('[data-part="closed"] [data-go]').or_(person.locator(".completion-code")).first.wait_for()
     person.goto(f"{server.base_url}/study/")
     expect(person.locator(".completion-code")).to_be_visible()
+    expect(person.get_by_text("You asked us on the telephone to stop here.")).to_be_visible()
     survey(person, "study/ of a person whose part was ended")
     assert (survey.violations, survey.cut) == ({}, {})
 

@@ -247,24 +247,30 @@ def test_person_is_ended_kindly_with_a_code_and_what_the_rule_pays(study, desk, 
     person, browser = someone
     run = factories.run_with_turns(study, person, status="open")
     end = address("end-person", person.code)
-    assert desk.post(end, {"reason": "ill", "code": "P0000000"}).status_code == 422
+    told = "You told us that you are ill. Get well soon!"
+    assert "What they read as the reason, in English" in text_of(desk.get(end))
+    assert desk.post(end, {"reason": "ill", "told": told, "code": "P0000000"}).status_code == 422
+    assert desk.post(end, {"reason": "ill", "told": " ", "code": person.code}).status_code == 422
     person.refresh_from_db()
     assert person.status == "active"
 
-    assert desk.post(end, {"reason": "ill", "code": person.code})["Location"] == address("person", person.code)
+    assert desk.post(end, {"reason": "ill", "told": told, "code": person.code})["Location"] == address(
+        "person", person.code
+    )
     person.refresh_from_db()
     run.conversation.refresh_from_db()
     assert (person.status, run.conversation.end_reason) == ("ended", "withdrawn")
     assert person.ended_at is not None
     page = text_of(browser.get("/study/"))
     assert "Your part of the study ends here. Thank you" in page
+    assert f"<blockquote> {told} </blockquote>" in page
     assert person.completion_code in page
     assert len(person.completion_code) == 10
     assert "resource__channels" in page
     shown = text_of(desk.get(address("person", person.code)))
     assert "Part ended by researcher: ill" in shown
     assert end not in shown
-    desk.post(end, {"reason": "twice", "code": person.code})
+    desk.post(end, {"reason": "twice", "told": "twice", "code": person.code})
     assert acts() == [("person_ended", "researcher", "ill")]
 
 
@@ -275,7 +281,7 @@ def test_nobody_is_ended_in_the_middle_of_a_reply(study, desk, someone):
     turn = factories.add_turn(
         run.conversation, 3, state="waiting", owner="a process", lease_until=now + assignments.LEASE
     )
-    page = desk.post(address("end-person", person.code), {"reason": "ill", "code": person.code})
+    page = desk.post(address("end-person", person.code), {"reason": "ill", "told": "You are ill.", "code": person.code})
     assert page.status_code == 409
     assert "A reply is being written to them." in text_of(page)
     person.refresh_from_db()
@@ -283,7 +289,7 @@ def test_nobody_is_ended_in_the_middle_of_a_reply(study, desk, someone):
 
     turn.lease_until = now - assignments.LEASE  # no one is fetching it any more
     turn.save()
-    desk.post(address("end-person", person.code), {"reason": "ill", "code": person.code})
+    desk.post(address("end-person", person.code), {"reason": "ill", "told": "You are ill.", "code": person.code})
     person.refresh_from_db()
     assert person.status == "ended"
 
@@ -292,7 +298,7 @@ def test_nobody_is_ended_in_the_middle_of_a_reply(study, desk, someone):
 def test_only_people_for_whom_the_study_waits_are_paused_or_ended(study, desk, status):
     person = factories.person(study, status=status, plan=PLAN)
     for name in ("pause-person", "resume-person", "end-person"):
-        desk.post(address(name, person.code), {"reason": "why", "code": person.code})
+        desk.post(address(name, person.code), {"reason": "why", "told": "why", "code": person.code})
         assert address(name, person.code) not in desk.get(address("person", person.code)).content.decode()
     person.refresh_from_db()
     assert (person.status, person.paused_at, acts()) == (status, None, [])
@@ -300,7 +306,7 @@ def test_only_people_for_whom_the_study_waits_are_paused_or_ended(study, desk, s
 
 def test_people_who_have_not_agreed_are_not_ended_but_can_be_paused(study, desk):
     person = factories.person(study, status="applied", plan=[{"kind": "consent", "key": "consent"}])
-    desk.post(address("end-person", person.code), {"reason": "why", "code": person.code})
+    desk.post(address("end-person", person.code), {"reason": "why", "told": "why", "code": person.code})
     desk.post(address("pause-person", person.code), {"reason": "why"})
     person.refresh_from_db()
     assert (person.status, person.is_paused()) == ("applied", True)

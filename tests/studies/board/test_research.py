@@ -405,6 +405,7 @@ def test_people_tell_the_step_and_the_arms_done(desk, study):
 def test_chinese_page_has_no_space_between_its_sentences(page, desk, study):
     person = factories.person(study, language="zh", country="CN")
     event = RiskEvent.objects.create(subject=person.code, level=3, source="answer")
+    RiskEvent.objects.create(subject=person.code, level=4, source="answer")
     place = {"person": [person.code], "risk": [event.pk]}.get(page, [])
     shown = desk.get(address(page, *place), headers={"accept-language": "zh-hans"}).content.decode()
     paragraphs = [re.sub(r"<[^<>]*>", "", inner) for inner in re.findall(r"<p\b[^>]*>(.*?)</p>", shown, re.DOTALL)]

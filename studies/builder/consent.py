@@ -13,7 +13,7 @@ from studies.instruments.wording import keep_parts
 from studies.participation.consent import template, template_ids
 from studies.participation.language import instrument_language
 
-FILLED_BY_DESIGN = ("n_arms", "min_turns", "checkpoint_every", "model_providers")
+FILLED_BY_DESIGN = ("n_arms", "min_turns", "checkpoint_every", "conversations_per_day", "model_providers")
 BLANK = "＿＿＿"
 AROUND = " ,;.:，；。：、"  # signs around a part within its sentence
 PLACEHOLDER = re.compile(r"\{\{([\w.]+)\}\}")

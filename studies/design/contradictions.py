@@ -22,6 +22,7 @@ from studies.design.spec import (
     CHECKPOINTS,
     CONSENT_KEYS,
     COUNSELLOR,
+    DAILY_LIMIT,
     FOR_EXPERTS,
     FOR_PARTICIPANTS,
     INTERVIEW,
@@ -50,6 +51,7 @@ NEED_INTERVIEW = (ASKS_FOR_INTERVIEW, "if_recording")  # parts that would promis
 IMPLIED = {  # part of a consent form → what sets it
     TIMINGS: "display.timings",
     CHECKPOINTS: "[chat]",
+    DAILY_LIMIT: "chat.conversations_per_day",
     FOR_PARTICIPANTS: "",  # a person's track
     FOR_EXPERTS: "",
     **dict.fromkeys(TOPIC_FLAGS.values(), "chat.topic"),

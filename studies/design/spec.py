@@ -62,7 +62,7 @@ SWITCHES = ("structured", "redact")  # keys of [[judges]] alone that are true or
 OF_JUDGES = (*SWITCHES, "role")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")  # of [consent]; the others fill in its form
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
-CHECKPOINTS = "if_checkpoints"  # likewise
+CHECKPOINTS, DAILY_LIMIT = "if_checkpoints", "if_daily_limit"  # likewise
 FOR_PARTICIPANTS, FOR_EXPERTS = "if_participant", "if_expert"  # the parts for people who are themselves, and who play
 TOPIC_FLAGS = {"keep": "if_keep_topic", "change": "if_change_topic", "choose": "if_choose_topic"}
 USUAL_RATERS = 3  # of an arm in a block plan
@@ -273,6 +273,16 @@ class ChatSpec:
         OneOf(TOPICS),
         about("The topic of the next conversation: the first one again, a new one, or the person's choice.", "keep"),
     ] = "choose"
+    conversations_per_day: Annotated[
+        Whole | None,
+        about(
+            "The most conversations that a person begins on one day (`time_zone` under `[safety]`). Without it, "
+            "they can have all on one day.",
+            2,
+            ge=1,
+            le=MOST_TURNS,
+        ),
+    ] = None
     opening: Annotated[
         Text,
         PlainValidator(read_opening),
@@ -505,6 +515,11 @@ class StudySpec:
             return ceil(len(self.arms) * (self.order.raters_per_arm or 0) / (self.order.counsellors or 1))
         return self.order.arms_per_person or len(self.arms)
 
+    def daily_limit(self, track: str) -> int | None:
+        """Return the most conversations a day, where it is fewer than people of this track have in all."""
+        limit = self.chat.conversations_per_day
+        return limit if limit and limit < self.arms_per_person(track) else None
+
     def consent_flags(self, track: str) -> set[str]:
         """Return the parts that the consent form keeps: those that the study's file names, and what the design implies
         for this track."""
@@ -512,6 +527,7 @@ class StudySpec:
         implied = {
             TIMINGS: self.records_timings(),
             CHECKPOINTS: bool(chat.pauses()),
+            DAILY_LIMIT: self.daily_limit(track) is not None,
             FOR_EXPERTS: track == COUNSELLOR,
             FOR_PARTICIPANTS: track != COUNSELLOR,
             TOPIC_FLAGS[chat.topic]: self.arms_per_person(track) > 1,
@@ -535,6 +551,7 @@ class StudySpec:
             "n_arms": self.arms_per_person(track),
             "min_turns": self.chat.min_turns,
             "checkpoint_every": self.chat.checkpoint_interval(),
+            "conversations_per_day": self.daily_limit(track),
         }
         for name, number in numbers.items():
             if number is not None:

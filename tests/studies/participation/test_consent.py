@@ -155,7 +155,8 @@ def test_every_value_that_a_study_gives_is_on_its_form(demo: StudySpec, language
     given = [name for name in TEMPLATE["placeholders"] if name not in ALWAYS_THERE]
     assert demo.consent is not None
     values = {name: {"en": f"<{name}>", "zh": f"<{name}>"} for name in given}
-    spec = replace(demo, consent=replace(demo.consent, values=values, flags=SWITCHES))
+    chat = replace(demo.chat, conversations_per_day=2)
+    spec = replace(demo, chat=chat, consent=replace(demo.consent, values=values, flags=SWITCHES))
     text = whole(form_of(spec, language=language, track="participant"))
     assert [name for name in given if f"<{name}>" not in text] == []
 

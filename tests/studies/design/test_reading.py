@@ -129,15 +129,26 @@ def test_demo_study_fills_its_consent_form_even_though_it_need_not() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts"])
-def test_template_study_has_what_every_command_needs(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "judges"), [("emoharbor", 4), ("worst_case_experts", 1)])
+def test_template_study_has_what_every_command_needs(name: str, judges: int, tmp_path: Path) -> None:
     template = tomllib.loads((FIXTURES / "studies" / f"{name}.toml").read_text(encoding="utf-8"))
     template |= {"contact": "lab@example.org", "oncall_email": "oncall@example.org"}
     template["consent"] |= filled(template["consent"]["flags"])
     spec = read(tmp_path, template)
-    assert (spec.gone_after_days, len(spec.judges)) == (30, 1)
+    assert (spec.gone_after_days, len(spec.judges)) == (30, judges)
     assert spec.seeker is not None
-    assert spec.seeker.provider not in {arm.provider for arm in spec.arms}
+
+
+def test_template_of_emoharbor_has_the_models_of_the_paper_for_judges_and_seekers(tmp_path: Path) -> None:
+    template = tomllib.loads((FIXTURES / "studies" / "emoharbor.toml").read_text(encoding="utf-8"))
+    template |= {"contact": "lab@example.org", "oncall_email": "oncall@example.org"}
+    template["consent"] |= filled(template["consent"]["flags"])
+    spec = read(tmp_path, template)
+    assert [judge.title["en"] for judge in spec.judges] == ["DeepSeek-R1", "Kimi-K2", "GPT-4", "Qwen3-235B"]  # Table 1
+    assert spec.seeker is not None
+    assert spec.evaluator is not None
+    assert (spec.seeker.model, spec.seeker.temperature, spec.opens) == ("gpt-4o", None, "supporter")
+    assert spec.evaluator.model.startswith("qwen3-235b")
 
 
 def test_group_and_reasoning_of_an_arm_are_kept_and_written_again_and_are_no_part_of_a_request(tmp_path: Path) -> None:

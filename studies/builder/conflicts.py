@@ -3,11 +3,9 @@
 A page carries a hash of each value that it showed (`seen`). What changed in other sections does not matter to it.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -27,14 +25,7 @@ from studies.builder.fields import (
     show_unread,
 )
 from studies.builder.sections import Section
-
-HASH_LENGTH = 12  # characters of a hash: enough to tell values of one field apart
-
-
-def get_hash(value: Any) -> str:
-    """Return a short hash of a value of the study file."""
-    text = json.dumps(value, sort_keys=True, default=str, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
+from studies.workbench.seen import get_hash
 
 
 def get_rows_hash(section: Section, document: StudyDocument) -> str:

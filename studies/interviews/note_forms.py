@@ -13,6 +13,7 @@ from studies.instruments.interview_guide import CANDIDATE_FIELDS
 from studies.interviews import schedule
 from studies.interviews.interview_record import QuestionRecord
 from studies.models import CandidateDimension, InterviewNote, Participation
+from studies.workbench.seen import get_hash, tell_changed
 
 NOTE_LIMIT = 20_000  # characters
 NAME_LIMIT = CandidateDimension._meta.get_field("name").max_length
@@ -80,9 +81,18 @@ class NotesForm(WrittenForm):
 
 
 class NoteForm(WrittenForm):
+    """The text of a note. `seen`: the hash of the text that the page showed."""
+
     def __init__(self, note: InterviewNote, data: Any = None) -> None:
         super().__init__(data, initial={"text": note.text}, auto_id="%s")
+        self.seen = get_hash(note.text)
         self.fields["text"] = words_field(_("Note on %(question)s") % {"question": note.question}, rows=6)
+
+    def clean_text(self) -> str:
+        if self.data.get("seen", self.seen) != self.seen:
+            raise ValidationError(tell_changed())
+        text: str = self.cleaned_data["text"]
+        return text
 
 
 def words_field(label: str, *, rows: int = 2) -> WordsField:

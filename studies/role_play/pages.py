@@ -23,6 +23,7 @@ from studies.role_play.shown_card import ShownCard, show_card
 from studies.setup.cards import StoredCards, store_cards
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
+from studies.workbench.seen import get_hash, tell_changed
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,17 @@ def edit(request: HttpRequest, study: Study, key: str) -> HttpResponse:
 def write_card(request: HttpRequest, study: Study, row: Card | None) -> HttpResponse:
     card = spec_of(row) if row else None
     if request.method == "GET" or "preset" in request.POST:
-        return form_page(request, study, CardForm(initial=with_preset(request), card=card), row)
+        seen = request.POST.get("seen", "")
+        return form_page(request, study, CardForm(initial=with_preset(request), card=card), row, seen=seen)
     form = CardForm(request.POST, card=card, min_turns=least_turns(study))
     if form.is_valid() and row is None and study.cards.filter(key=form.read.key).exists():
         form.add_error("id", _("There is already a card with this key."))
+    seen = request.POST.get("seen", "")
+    if form.is_valid() and row is not None and seen and seen != get_hash(card):
+        form.add_error(None, tell_changed())
+        seen = ""
     if not form.is_valid():
-        return form_page(request, study, form, row, status=400)
+        return form_page(request, study, form, row, seen=seen, status=400)
     store_cards(study=study, cards=[form.read])
     messages.success(request, _("Saved. Conversations that already have the card keep its earlier version."))
     return redirect("research-card", study.key, form.read.key)
@@ -137,10 +143,13 @@ def spec_of(card: Card) -> CardSpec:
 
 
 def form_page(
-    request: HttpRequest, study: Study, form: CardForm, row: Card | None, *, status: int = 200
+    request: HttpRequest, study: Study, form: CardForm, row: Card | None, *, seen: str = "", status: int = 200
 ) -> HttpResponse:
+    """Show the form. `seen`: the hash of the card as the person first saw it, where this is not the first page."""
     names = [(preset.key, preset.label[instrument_language()]) for preset in presets()]
-    return show(request, study, "card_form", {"form": form, "row": row, "presets": names}, status=status)
+    shown = seen or (get_hash(spec_of(row)) if row else "")
+    context = {"form": form, "row": row, "presets": names, "seen": shown}
+    return show(request, study, "card_form", context, status=status)
 
 
 @require_POST

@@ -413,6 +413,24 @@ def test_a_note_that_is_worded_anew_too_long_comes_back_whole(study, desk):
     assert note.text == "First words"
 
 
+def test_a_note_that_a_colleague_has_changed_is_not_overwritten_unseen(study, desk):
+    person = at_interview(study, mode="interviewer")
+    note = factories.interview(person.row, "First words").notes.get()
+    where = address("interview-note", person, note.pk)
+    seen = desk.get(where).context["form"].seen
+    desk.post(where, {"text": "theirs", "seen": seen})
+
+    page = desk.post(where, {"text": "mine", "seen": seen})
+
+    assert (page.status_code, boxes_of(page)["text"]) == (422, "mine")
+    assert "A colleague has changed this since you opened the page." in text(page)
+    note.refresh_from_db()
+    assert note.text == "theirs"
+    desk.post(where, {"text": "mine", "seen": page.context["form"].seen})
+    note.refresh_from_db()
+    assert note.text == "mine"
+
+
 def test_an_interview_in_writing_is_neither_begun_nor_closed_by_a_researcher(study, desk):
     person = at_interview(study)
     desk.post(address("interview-start", person))

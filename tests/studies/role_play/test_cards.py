@@ -558,6 +558,24 @@ def test_edit_changes_the_card_and_never_its_key(desk, study):
     assert not study.cards.filter(key="other").exists()
 
 
+def test_card_that_a_colleague_has_changed_is_not_overwritten_unseen(desk, study):
+    page = desk.get(f"{HERE}cards/en01/edit/").context
+    sent = {field.html_name: field.value() for field in page["form"] if field.value() is not None}
+    old = sent | {"seen": page["seen"]}
+    desk.post(f"{HERE}cards/en01/edit/", old | {"S.opening": "theirs"})
+
+    preset = desk.post(f"{HERE}cards/en01/edit/", old | {"S.opening": "mine", "preset": "average"}).context
+    refused = desk.post(f"{HERE}cards/en01/edit/", old | {"S.opening": "mine"})
+
+    assert preset["seen"] == page["seen"]
+    assert refused.status_code == 400
+    assert "A colleague has changed this since you opened the page." in refused.content.decode()
+    assert refused.context["form"]["S.opening"].value() == "mine"
+    assert study.cards.get(key="en01").profile["S"]["opening"] == "theirs"
+    desk.post(f"{HERE}cards/en01/edit/", old | {"S.opening": "mine", "seen": refused.context["seen"]})
+    assert study.cards.get(key="en01").profile["S"]["opening"] == "mine"
+
+
 def test_import_page_takes_a_file_or_lists_its_faults(desk, study, tmp_path):
     def send(path):
         file = SimpleUploadedFile("cards.json", path.read_bytes())

@@ -31,6 +31,7 @@ def load_duties() -> "Duties":
     from studies.care import alarms, sending, stopping_rules
     from studies.care.clock import Duties
     from studies.data.applicant_retention import forget_declined
+    from studies.data.exports.removal import finish_removals
     from studies.data.retention_schedule import enforce_retention
     from studies.webhooks.deliveries import send_in_background
     from studies.webhooks.events import forget_old_deliveries
@@ -41,5 +42,5 @@ def load_duties() -> "Duties":
             *(alarms.climb_overdue, sending.send_due, stopping_rules.Watch().look),
             *(send_in_background, FailureWatch().look),
         ],
-        chores=[forget_declined, enforce_retention, forget_old_deliveries],
+        chores=[forget_declined, enforce_retention, finish_removals, forget_old_deliveries],
     )

@@ -14,7 +14,7 @@ from django.utils import timezone
 from dialogue.models import RiskEvent
 from studies.audit.chain import record
 from studies.data.erasure import NotFinished, clear_write_ahead_log, delete, get_identifiers, in_parts
-from studies.data.exports.removal import remove_exports
+from studies.data.exports.removal import plan_removal, remove_exports
 from studies.data.holdings import HOLDINGS, Fate, scope_of_study
 from studies.instruments.loading import InstrumentError, load
 from studies.interviews import attachments
@@ -27,12 +27,14 @@ CODED = ("single", "checkbox", "country")  # types of items whose text is the ke
 
 @dataclass
 class AnonymisedRecords:
-    """Records that were deleted or cleared, by kind, and files that were removed or still name someone."""
+    """Records that were deleted or cleared, by kind, and files that were removed, still name someone, or could not be
+    removed yet."""
 
     deleted: dict[str, int] = field(default_factory=dict)
     cleared: dict[str, int] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
 
 
 def anonymise(study: Study) -> AnonymisedRecords:
@@ -42,10 +44,11 @@ def anonymise(study: Study) -> AnonymisedRecords:
     """
     if not study.is_finished():
         raise NotFinished(study.key)
-    identifiers = get_identifiers(scope_of_study(study))
-    records = anonymise_rows(study)
-    files = remove_exports(study, identifiers)
-    records.folders, records.remaining = files.removed, files.remaining
+    with transaction.atomic():
+        plan = plan_removal(study, get_identifiers(scope_of_study(study)))
+        records = anonymise_rows(study)
+    files = remove_exports(plan)
+    records.folders, records.remaining, records.failed = files.removed, files.remaining, files.failed
     connection.on_commit(clear_write_ahead_log)
     return records
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from studies.audit.chain import record
 from studies.data.erasure import clear_write_ahead_log
-from studies.data.exports.removal import remove_exports
+from studies.data.exports.removal import plan_removal, remove_exports
 from studies.models import AuditEntry, Participation, Protocol, Rater, SelectionScore
 from studies.models.participation import Status
 
@@ -45,11 +45,12 @@ def find_due(now: datetime) -> QuerySet[Participation]:
 def forget(people: Sequence[Participation]) -> None:
     """Delete the answers of people of one study who are all real or all test people, the earliest first."""
     with transaction.atomic():
+        plan = plan_removal(people[0], [person.code for person in people])
         for person in people:
             forget_answers(person)
         for person in people:
             record(person.study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.APPLICANT, person.record_code or "")
-    remove_exports(people[0], [person.code for person in people])
+    remove_exports(plan)
     connection.on_commit(clear_write_ahead_log)
 
 

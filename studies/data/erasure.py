@@ -21,10 +21,10 @@ from studies.audit.chain import record
 from studies.care.acts import record_act
 from studies.care.answers import PERSON
 from studies.care.sign_words import CODES, DELETED
-from studies.data.exports.removal import remove_exports
+from studies.data.exports.removal import find_held, plan_removal, remove_exports
 from studies.data.holdings import HOLDINGS, Fate, Holding, Scope, scope_of, scope_of_imported, scope_of_study
 from studies.interviews import attachments
-from studies.models import AdverseEvent, AuditEntry, Participation, Receipt, SafetyAct, Study
+from studies.models import AdverseEvent, AuditEntry, ExportRemoval, Participation, Receipt, SafetyAct, Study
 from studies.models.participation import Status
 from studies.participation.counts import open_risks_of
 from studies.participation.locking import lock_person
@@ -45,23 +45,26 @@ class RemovedRecords:
     """The rows, files and folders that were removed, and the other files below var/ that still name the person.
 
     `exports`: every export that may have held the person, with the time of writing, also where it is not here any more:
-    someone may have copied it. `receipt`: the code of the receipt; empty without one.
+    someone may have copied it. `failed`: what should go and could not be removed yet, with the reason. `receipt`: the
+    code of the receipt; empty without one.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
     exports: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
     receipt: str = ""
 
 
 def erase(participation: Participation, *, kind: Receipt.Kind = Receipt.Kind.ERASED) -> RemovedRecords:
     """Remove a person from the database, its write-ahead log, and every export and result on this server. `kind`: of
     the receipt, which says whether they did it themselves or the team did."""
-    identifiers = get_identifiers(scope_of(participation))
-    removed = erase_rows(participation, by_person=kind == Receipt.Kind.DELETED)
-    erase_exports(removed, participation, identifiers)
-    removed.receipt = give_receipt(participation, removed, kind)
+    with transaction.atomic():
+        plan = plan_removal(participation, get_identifiers(scope_of(participation)))
+        removed = erase_rows(participation, by_person=kind == Receipt.Kind.DELETED)
+        removed.receipt = give_receipt(participation, removed, kind, find_held(plan))
+    erase_exports(removed, plan)
     connection.on_commit(clear_write_ahead_log)
     return removed
 
@@ -72,14 +75,15 @@ def erase_imported(study: Study, name: str) -> RemovedRecords:
     Exports since the study was made may hold them, and go.
     """
     scope = scope_of_imported(study, name)
-    identifiers = [name, *get_identifiers(scope)]
     with transaction.atomic():
+        plan = plan_removal(study, [name, *get_identifiers(scope)])
         removed = RemovedRecords(remove_rows(scope))
-        if any(removed.rows.values()):
-            record(study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
-    if any(removed.rows.values()):
-        erase_exports(removed, study, identifiers)
-        connection.on_commit(clear_write_ahead_log)
+        if not any(removed.rows.values()):
+            plan.delete()
+            return removed
+        record(study.key, AuditEntry.Act.ERASED, AuditEntry.Thing.DATA)
+    erase_exports(removed, plan)
+    connection.on_commit(clear_write_ahead_log)
     return removed
 
 
@@ -90,9 +94,10 @@ def erase_everybody(study: Study) -> RemovedRecords:
     """
     if not study.is_finished():
         raise NotFinished(study.key)
-    identifiers = get_identifiers(scope_of_study(study))
-    removed = erase_rows_of_everybody(study)
-    erase_exports(removed, study, identifiers)
+    with transaction.atomic():
+        plan = plan_removal(study, get_identifiers(scope_of_study(study)))
+        removed = erase_rows_of_everybody(study)
+    erase_exports(removed, plan)
     connection.on_commit(clear_write_ahead_log)
     return removed
 
@@ -110,18 +115,20 @@ def erase_rows_of_everybody(study: Study) -> RemovedRecords:
     return removed
 
 
-def erase_exports(removed: RemovedRecords, since: Participation | Study, identifiers: Collection[str]) -> None:
-    files = remove_exports(since, identifiers)
+def erase_exports(removed: RemovedRecords, plan: ExportRemoval) -> None:
+    files = remove_exports(plan)
     removed.folders, removed.remaining, removed.exports = files.removed, files.remaining, files.held
+    removed.failed = files.failed
 
 
-def give_receipt(person: Participation, removed: RemovedRecords, kind: Receipt.Kind) -> str:
-    """Return the code of the receipt; a second erasure that found nothing gives no second one."""
+def give_receipt(person: Participation, removed: RemovedRecords, kind: Receipt.Kind, exports: list[str]) -> str:
+    """Return the code of the receipt, which names the exports that may have held the person; a second erasure that
+    found nothing gives no second one."""
     rows = {kind: count for kind, count in removed.rows.items() if count}
     earlier = person.receipts.exclude(kind=Receipt.Kind.KEPT).last()
     if earlier and not rows:
         return earlier.code
-    values = {"kind": kind, "rows": rows, "exports": removed.exports}
+    values = {"kind": kind, "rows": rows, "exports": exports}
     return Receipt.objects.create(participation=person, **values).code
 
 
@@ -200,12 +207,15 @@ def forget_unsigned(participation: Participation) -> None:
 
     What is left is counted: a code, a track, how far they came and when, and events of safety, which others acted on.
     """
-    identifiers = get_identifiers(scope_of(participation))
-    removed = forget_rows(participation)
-    if removed is not None:
-        erase_exports(removed, participation, identifiers)
-        give_receipt(participation, removed, Receipt.Kind.DELETED)
-        connection.on_commit(clear_write_ahead_log)
+    with transaction.atomic():
+        plan = plan_removal(participation, get_identifiers(scope_of(participation)))
+        removed = forget_rows(participation)
+        if removed is None:
+            plan.delete()
+            return
+        removed.receipt = give_receipt(participation, removed, Receipt.Kind.DELETED, find_held(plan))
+    erase_exports(removed, plan)
+    connection.on_commit(clear_write_ahead_log)
 
 
 @transaction.atomic

@@ -4,15 +4,15 @@ Nothing is left of them, so a version that only they have met can change again, 
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import connection, transaction
 
 from studies.data.erasure import clear_write_ahead_log, erase_rows, get_identifiers
-from studies.data.exports.removal import RemovedFiles, remove_exports
+from studies.data.exports.removal import RemovedFiles, plan_removal, remove_exports
 from studies.data.holdings import scope_of
-from studies.models import AdverseEvent, Participation, Stage, Study
+from studies.models import AdverseEvent, ExportRemoval, Participation, Stage, Study
 
 OnProgress = Callable[[int, int], None]  # people done, of how many
 
@@ -30,17 +30,25 @@ def remove_test_data(study: Study, on_progress: OnProgress = lambda _done, _tota
     """Remove each test person with all that an erasure removes, and their rows; then exports and results with them."""
     people = list(study.participations.test_data().order_by("pk"))
     removed = RemovedTestData(len(people))
-    identifiers = [identifier for person in people for identifier in get_identifiers(scope_of(person))]
+    plan = plan_test_removal(people)
     for number, person in enumerate(people):
         on_progress(number, len(people))
         removed.rows.update(remove_person(person))
     if study.stage == Stage.REHEARSAL:
         drop_earlier_versions(study)
-    if people:
+    if plan:
         on_progress(len(people), len(people))
-        removed.files = remove_exports(min(people, key=lambda one: one.created_at), identifiers)
+        removed.files = remove_exports(plan)
         connection.on_commit(clear_write_ahead_log)
     return removed
+
+
+def plan_test_removal(people: Sequence[Participation]) -> ExportRemoval | None:
+    """Store which exports are to go. A plan that is left behind by a crash takes out no more than these would."""
+    if not people:
+        return None
+    codes = [code for person in people for code in get_identifiers(scope_of(person))]
+    return plan_removal(min(people, key=lambda one: one.created_at), codes)
 
 
 @transaction.atomic

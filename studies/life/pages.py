@@ -103,6 +103,7 @@ def life(request: HttpRequest, study: Study) -> HttpResponse:
         "blinded": is_blinded(study),
         "lines_tried": study.resource_checks.order_by("-at").first(),
         "needs_lines_tried": needs_lines_tried(study),
+        "undeleted": [path for removal in study.export_removals.all() for path in removal.failed],
         "retention_days": list_days(study, timezone.now()),
         "days_to_delete": get_days_to_delete(study),
     }

@@ -162,7 +162,7 @@ def report_anonymised(request: HttpRequest, records: AnonymisedRecords) -> None:
         "folders": len(records.folders),
     }
     messages.success(request, message % numbers)
-    warn_of_files(request, records.remaining)
+    warn_of_files(request, records.remaining, records.failed)
 
 
 def report_erased(request: HttpRequest, removed: RemovedRecords) -> None:
@@ -171,10 +171,16 @@ def report_erased(request: HttpRequest, removed: RemovedRecords) -> None:
         "The data of all people are deleted. Records deleted: %(rows)d. Exports and results removed: %(folders)d."
     )
     messages.success(request, message % {"rows": sum(removed.rows.values()), "folders": len(removed.folders)})
-    warn_of_files(request, removed.remaining)
+    warn_of_files(request, removed.remaining, removed.failed)
 
 
-def warn_of_files(request: HttpRequest, remaining: list[str]) -> None:
+def warn_of_files(request: HttpRequest, remaining: list[str], failed: list[str]) -> None:
     if remaining:
         message = _("These files on the server still name someone. Delete them unless they must stay: %(files)s")
         messages.warning(request, message % {"files": ", ".join(remaining)})
+    if failed:
+        message = _(
+            "These exports and results could not be removed. The server tries again once an hour; the page Lifecycle "
+            "names them until they are gone:"
+        )
+        messages.error(request, f"{message} {', '.join(failed)}")

@@ -566,6 +566,21 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
+                name='ExportRemoval',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('since', models.DateTimeField(help_text='What was written before cannot hold the people.')),
+                    ('of_tests', models.BooleanField(default=False, help_text='Only test people: exports without test data stay.')),
+                    ('codes', models.JSONField(default=list, help_text='Of the people and their conversations, by which files are found.')),
+                    ('failed', models.JSONField(default=list, help_text='What could not be removed, each with the reason.')),
+                    ('made_at', models.DateTimeField(default=django.utils.timezone.now)),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='export_removals', to='studies.study')),
+                ],
+                options={
+                    'ordering': ['made_at'],
+                },
+            ),
+            migrations.CreateModel(
                 name='Draw',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -3,7 +3,7 @@ from studies.models.audit import AuditChain, AuditEntry
 from studies.models.board import BoardAct, Question
 from studies.models.decision import Decision
 from studies.models.draw import Draw
-from studies.models.export_record import ExportRecord
+from studies.models.export_record import ExportRecord, ExportRemoval
 from studies.models.form_state import Draft, Submission
 from studies.models.interview import Attachment, CandidateDimension, Interview, InterviewNote, Passage
 from studies.models.life import Amendment, ResourceCheck, Stage, StageChange
@@ -47,6 +47,7 @@ __all__ = [
     "Draft",
     "Draw",
     "ExportRecord",
+    "ExportRemoval",
     "Flag",
     "Interview",
     "InterviewNote",

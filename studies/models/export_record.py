@@ -1,4 +1,5 @@
 from django.db import models
+from django.utils import timezone
 
 from studies.models.study import Study
 
@@ -18,3 +19,21 @@ class ExportRecord(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+
+class ExportRemoval(models.Model):
+    """Exports and results that have to go because people in them were erased. The row is stored with the erasure, and
+    stays until all of them are removed: a crash or a folder that may not be written must not leave them there."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="export_removals")
+    since = models.DateTimeField(help_text="What was written before cannot hold the people.")
+    of_tests = models.BooleanField(default=False, help_text="Only test people: exports without test data stay.")
+    codes = models.JSONField(default=list, help_text="Of the people and their conversations, by which files are found.")
+    failed = models.JSONField(default=list, help_text="What could not be removed, each with the reason.")
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["made_at"]
+
+    def __str__(self) -> str:
+        return f"{self.study} {self.since:%Y-%m-%d %H:%M}"

@@ -1,62 +1,116 @@
-"""Remove every export and result that holds a person who is erased."""
+"""Remove every export and result that holds a person who is erased.
 
-from collections.abc import Collection, Iterator
+What is to be removed is stored together with the erasure (`plan_removal`), and then removed; where the process ended in
+between, or something could not be removed, servers try again once an hour.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from shutil import rmtree
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from studies.data.exports.destinations import MANIFEST, remove_export
 from studies.data.exports.word_search import contains_word
-from studies.models import ExportRecord, Participation, Study, Task
+from studies.models import ExportRecord, ExportRemoval, Participation, Study, Task
 
 RESULTS = "results.json"  # what a folder written by `analyse` holds
 WRITTEN = "%Y-%m-%d %H:%M UTC"
+UNDER_WAY = timedelta(minutes=10)  # for so long, whoever planned a removal may still be at it
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
 class RemovedFiles:
     """The files that were removed, and the other files below var/ that still name the person.
 
-    `held`: every export that may have held them, with the time of writing. Paths below var/ are relative to it.
+    `held`: every export that may have held them, with the time of writing. `failed`: what should go and could not be
+    removed, each with the reason. Paths below var/ are relative to it.
     """
 
     removed: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def remove(self, path: Path, remove: Callable[[Path], bool]) -> bool:
+        """Remove a file or folder; return False where that failed, which is noted."""
+        try:
+            if remove(path):
+                self.removed.append(name_of(path))
+        except OSError as error:
+            self.note_failed(path, error)
+            return False
+        return True
+
+    def note_failed(self, path: Path, error: OSError) -> None:
+        """Add what could not be removed or read, once: a folder is come upon again with each of its files."""
+        failed = f"{name_of(path)} ({error.strerror})"
+        if failed not in self.failed:
+            self.failed.append(failed)
 
 
-def remove_exports(since: Participation | Study, identifiers: Collection[str]) -> RemovedFiles:
-    """Remove every export and result on this server that may hold a person, or anyone of a study; all of them can be
-    made anew. What was written before the person came, or the study was made, cannot hold them.
+def plan_removal(since: Participation | Study, codes: Collection[str]) -> ExportRemoval:
+    """Store what is to be removed, in the transaction of the erasure.
 
-    `identifiers` are the codes of the person and of their conversations, by which files below var/ are found that no
-    record names, such as results that were computed from an export. Results beside an export elsewhere are named, not
-    removed: `analyse` keeps no record of where it writes.
+    What was written before the person came, or the study was made, cannot hold them. `codes` are those of the people
+    and of their conversations, by which files below var/ are found that no record names, such as results that were
+    computed from an export.
     """
-    files = RemovedFiles()
-    codes = [identifier.encode() for identifier in identifiers]
     study = since if isinstance(since, Study) else since.study
-    of_study = Task.objects.filter(study=study).exclude(folder="")
-    for task in of_study.filter(Q(ended_at=None) | Q(ended_at__gte=since.created_at)):
-        files.held.append(f"{task.folder} ({task.started_at:{WRITTEN}})")
-        if remove_whole(settings.VAR / task.folder):
-            files.removed.append(task.folder)
-        task.folder = ""
-        task.save(update_fields=["folder"])
-    for record in list(find_records(study, since)):
+    is_test = isinstance(since, Participation) and since.is_test
+    return ExportRemoval.objects.create(study=study, since=since.created_at, of_tests=is_test, codes=list(codes))
+
+
+def remove_exports(removal: ExportRemoval) -> RemovedFiles:
+    """Remove every export and result on this server that may hold the people; all of them can be made anew.
+
+    Results beside an export elsewhere are named, not removed: `analyse` keeps no record of where it writes. The plan
+    goes when nothing failed.
+    """
+    files = RemovedFiles(held=find_held(removal))
+    codes = [code.encode() for code in removal.codes]
+    for task in find_tasks(removal):
+        if files.remove(settings.VAR / task.folder, remove_whole):
+            task.folder = ""
+            task.save(update_fields=["folder"])
+    for record in list(find_records(removal)):
         remove_recorded(record, codes, files)
-    for path in find_files(codes):
+    for path in find_files(codes, files):
         folder = folder_of_results(path)
         if folder is None:
             files.remaining.append(name_of(path))
-        elif remove_whole(folder):
-            files.removed.append(name_of(folder))
+        else:
+            files.remove(folder, remove_whole)
+    settle(removal, files)
     return files
+
+
+def settle(removal: ExportRemoval, files: RemovedFiles) -> None:
+    """Forget the plan, or store what failed."""
+    if not files.failed:
+        removal.delete()
+        return
+    removal.failed = files.failed
+    removal.save(update_fields=["failed"])
+    for failed in removal.failed:
+        log.error(
+            "study %s: someone was erased, and what may hold them could not be removed: %s", removal.study, failed
+        )
+
+
+def finish_removals() -> int:
+    """Do what is left of earlier erasures; return how many were finished."""
+    due = list(ExportRemoval.objects.filter(made_at__lte=timezone.now() - UNDER_WAY).select_related("study"))
+    return sum(not remove_exports(removal).failed for removal in due)
 
 
 @transaction.atomic
@@ -64,10 +118,9 @@ def remove_recorded(record: ExportRecord, codes: Collection[bytes], files: Remov
     """Remove what a record names, and the record. An export that is being written finds it gone, and removes itself."""
     list(ExportRecord.objects.select_for_update().filter(pk=record.pk).values_list("pk"))
     path = Path(record.path)
-    files.held.append(f"{name_of(path)} ({record.written_at:{WRITTEN}})")
     nearby = list(find_results(path))
-    if remove_export(path):
-        files.removed.append(name_of(path))
+    if not files.remove(path, remove_export):
+        return
     left = [folder for folder in nearby if has_name(folder, codes)]
     if not any(folder.is_relative_to(path) for folder in left) and has_name(path, codes):
         left.append(path)
@@ -75,12 +128,21 @@ def remove_recorded(record: ExportRecord, codes: Collection[bytes], files: Remov
     record.delete()
 
 
-def find_records(study: Study, since: Participation | Study) -> Iterator[ExportRecord]:
-    """Return the records that may hold the person or the study. For a test person, exports without test data are left
-    out."""
-    is_test = isinstance(since, Participation) and since.is_test
-    for record in study.export_records.filter(written_at__gte=since.created_at):
-        if record.include_tests or not is_test:
+def find_held(removal: ExportRemoval) -> list[str]:
+    """Return every export that may hold the people, with the time of writing."""
+    of_tasks = [f"{task.folder} ({task.started_at:{WRITTEN}})" for task in find_tasks(removal)]
+    return of_tasks + [f"{name_of(Path(one.path))} ({one.written_at:{WRITTEN}})" for one in find_records(removal)]
+
+
+def find_tasks(removal: ExportRemoval) -> QuerySet[Task]:
+    of_study = Task.objects.filter(study=removal.study).exclude(folder="")
+    return of_study.filter(Q(ended_at=None) | Q(ended_at__gte=removal.since))
+
+
+def find_records(removal: ExportRemoval) -> Iterator[ExportRecord]:
+    """Return the records that may hold the people. For test people, exports without test data are left out."""
+    for record in removal.study.export_records.filter(written_at__gte=removal.since):
+        if record.include_tests or not removal.of_tests:
             yield record
 
 
@@ -108,10 +170,18 @@ def has_name(folder: Path, codes: Collection[bytes]) -> bool:
         return True
 
 
-def find_files(codes: Collection[bytes]) -> Iterator[Path]:
-    """Return all files below var/ with one of these codes in them, except the database's own."""
+def find_files(codes: Collection[bytes], files: RemovedFiles) -> Iterator[Path]:
+    """Return all files below var/ with one of these codes in them, except the database's own. What cannot be read is
+    noted as failed."""
     for path in sorted(settings.VAR.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not is_of_database(path) and contains_word(path, codes):
+        try:
+            holds = path.is_file() and not path.is_symlink() and not is_of_database(path) and contains_word(path, codes)
+        except FileNotFoundError:  # it has just gone, with its folder say
+            continue
+        except OSError as error:
+            files.note_failed(path, error)
+            continue
+        if holds:
             yield path
 
 

@@ -40,6 +40,8 @@ class Command(Base):
                 self.say(f"{kind.replace('_', ' ')}: {count} {'deleted' if kind in records.deleted else 'cleared'}")
         for folder in records.folders:
             self.say(f"files removed: {folder}")
+        for path in records.failed:
+            self.say(f"could not be removed: {path}. A running server tries again once an hour; or delete it yourself.")
         for path in records.remaining:
             self.say(f"still names someone, delete it unless it must stay: {path}")
         return {"study": study, **asdict(records)}

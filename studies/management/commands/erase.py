@@ -15,6 +15,7 @@ ELSEWHERE = (
     "emostudy looks under var/, and in its exports elsewhere and results of `analyse` beside them. Delete other "
     "results and copies yourself."
 )
+AGAIN = "A running server tries again once an hour; or delete it yourself."
 NEXT = (
     "Look at each of these places. A file: delete it, or take the words out. A table: someone else's text or a note "
     "of your team may repeat the words; find it on the researchers' pages and remove it there. If nothing "
@@ -88,6 +89,8 @@ class Command(Base):
                 self.say(f"{kind.replace('_', ' ')}: {count} removed")
         for folder in removed.files.removed:
             self.say(f"files removed: {folder}")
+        for path in removed.files.failed:
+            self.say(f"could not be removed: {path}. {AGAIN}")
         for path in removed.files.remaining:
             self.say(f"still names someone of the test data: {path}")
         return {"study": study, "people": removed.people, "rows": dict(removed.rows), **asdict(removed.files)}
@@ -150,6 +153,8 @@ class Command(Base):
             self.say(f"files removed: {folder}")
         for export in removed.exports:
             self.say(f"may have held {name}, delete copies: {export}")
+        for path in removed.failed:
+            self.say(f"could not be removed: {path}. {AGAIN}")
         for path in removed.remaining:
             self.say(f"still names {name}, delete it unless it must stay: {path}")
         if not proof.pieces:

@@ -3,7 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 
@@ -21,13 +22,16 @@ from dialogue.models.conversation import SeekerKind
 from studies.care.acts import record_act
 from studies.care.alarms import climb_overdue, raise_alarm
 from studies.data import erasure
+from studies.data.anonymising import anonymise
 from studies.data.erasure_proof import collect_words, search_for
+from studies.data.exports import removal
 from studies.data.exports.columns import Filter
 from studies.data.exports.destinations import ExportRefused
 from studies.data.exports.export_records import recorded_export
 from studies.data.exports.files import export
 from studies.data.exports.word_search import BLOCK
 from studies.data.holdings import scope_of
+from studies.data.test_data import remove_test_data
 from studies.interviews import attachments
 from studies.judging.comparisons import PAIR, subject_of
 from studies.management.commands.erase import ELSEWHERE
@@ -41,6 +45,7 @@ from studies.models import (
     Consent,
     Draft,
     ExportRecord,
+    ExportRemoval,
     Pair,
     Participation,
     Rater,
@@ -172,7 +177,13 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
     assert summary.pop("proof")["found"] == []
     assert summary.pop("receipt") == person.receipts.get().code
     rows = {kind: count for kind, count in summary.pop("rows").items() if count}
-    assert summary == {"study": "demo", "participant": person.code, "folders": ["tasks/demo/1"], "remaining": []}
+    assert summary == {
+        "study": "demo",
+        "participant": person.code,
+        "folders": ["tasks/demo/1"],
+        "remaining": [],
+        "failed": [],
+    }
     assert rows == {
         "conversations": 2,
         "turns": 2,
@@ -242,6 +253,74 @@ def test_command_says_before_it_erases_that_someone_may_be_in_danger(level: int,
     RiskEvent.objects.create(subject=person.code, source="answer", level=level)
     erase("demo", person.code)
     assert ("This person may be in danger" in capsys.readouterr().err) == warns
+
+
+@contextmanager
+def not_removable(monkeypatch) -> Iterator[None]:
+    """Folders that another account of the server owns; root may delete what it likes, so permissions do not tell."""
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "remove_export", refuse)
+        patch.setattr(removal, "remove_whole", refuse)
+        yield
+
+
+def test_erasure_is_done_where_an_export_cannot_be_removed_and_tried_again(var: Path, monkeypatch, desk, caplog):
+    study = factories.study()
+    person = marked_person(study)
+    call_command("export", "demo", "--out", str(var / "export"), verbosity=0)
+    with not_removable(monkeypatch):
+        removed = erasure.erase(person)
+        assert removed.failed == ["export (Permission denied)"]
+        assert Receipt.objects.get().exports == removed.exports != []
+        assert "could not be removed: export (Permission denied)" in caplog.text
+        page = desk.get("/research/demo/life/").content.decode()
+        assert "export (Permission denied)" in page
+        assert removal.finish_removals() == 0  # whoever planned it may still be at it
+        ExportRemoval.objects.update(made_at=timezone.now() - removal.UNDER_WAY)
+        assert removal.finish_removals() == 0
+    assert (var / "export" / "turns.csv").exists()
+
+    assert removal.finish_removals() == 1
+
+    assert not (var / "export").exists()
+    assert not ExportRemoval.objects.exists()
+    assert "could not be removed" not in desk.get("/research/demo/life/").content.decode()
+
+
+@pytest.mark.parametrize("whose", ["person", "everyone", "imported", "test_data", "anonymise"])
+def test_what_a_crash_leaves_of_an_erasure_is_finished(whose: str, var: Path, monkeypatch):
+    study = factories.study()
+    person = marked_person(study)
+    factories.run_with_turns(study, external_id="c1", external_participant="Mary Imported")
+    call_command("export", "demo", "--out", str(var / "export"), "--include-tests", verbosity=0)
+    if whose == "test_data":
+        study.participations.update(is_test=True)
+    elif whose in ("everyone", "anonymise"):
+        finish(study)
+    acts = {
+        "person": lambda: erasure.erase(person),
+        "everyone": lambda: erasure.erase_everybody(study),
+        "imported": lambda: erasure.erase_imported(study, "Mary Imported"),
+        "test_data": lambda: remove_test_data(study),
+        "anonymise": lambda: anonymise(study),
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(removal.RemovedFiles, "remove", end_process)
+        with pytest.raises(KeyboardInterrupt):
+            acts[whose]()
+    assert (var / "export").exists()
+
+    ExportRemoval.objects.update(made_at=timezone.now() - removal.UNDER_WAY)
+    assert removal.finish_removals() == 1
+    assert not (var / "export").exists()
+
+
+def end_process(*_arguments: object) -> bool:
+    raise KeyboardInterrupt
 
 
 def finish(study: Study) -> None:

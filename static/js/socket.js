@@ -7,7 +7,7 @@ const LONGEST_WAIT = 15_000;
 const SILENCE = 30_000; // a reply that is due for so long means that the line is dead without having said so
 const UNHEARD = 10_000; // likewise an acknowledgement, for which no model has to think
 const TOO_MANY = 10_000; // the window in which the server counts frames
-// Why the server closed the line (dialogue/sockets.py).
+// Why the server closed the line (dialogue/chat/sockets.py).
 const RESTING = 4000; // nothing was written for long
 const SHUT_OUT = 4002; // the person has a new link, or the browser has lost its cookies
 

@@ -4,6 +4,7 @@ import { ofDevice } from "./storage.js";
 
 const FIRST_WAIT = 500; // milliseconds before the second try; doubled for each further one, with jitter
 const LONGEST_WAIT = 15_000;
+const UNOPENED = 20_000; // for so long an offer to connect may stay without an answer
 const SILENCE = 30_000; // a reply that is due for so long means that the line is dead without having said so
 const UNHEARD = 10_000; // likewise an acknowledgement, for which no model has to think
 const TOO_MANY = 10_000; // the window in which the server counts frames
@@ -40,6 +41,7 @@ export class ChatSocket {
   connect() {
     clearTimeout(this.waiting);
     this.waiting = undefined;
+    clearTimeout(this.opening);
     this.isResting = false;
     this.onState("connecting");
     const line = new WebSocket(this.url);
@@ -47,9 +49,11 @@ export class ChatSocket {
     line.addEventListener("open", () => this.line === line && this.opened());
     line.addEventListener("message", (event) => this.line === line && this.receive(JSON.parse(event.data)));
     line.addEventListener("close", (event) => this.line === line && this.closed(event.code));
+    this.opening = setTimeout(() => this.lose(), UNOPENED);
   }
 
   opened() {
+    clearTimeout(this.opening);
     this.tries = 0;
     this.onState("connected");
     this.transmit({ type: "resume", after: this.last });
@@ -59,6 +63,7 @@ export class ChatSocket {
   }
 
   closed(code) {
+    clearTimeout(this.opening);
     clearTimeout(this.silence);
     this.isResting = code === RESTING;
     if (code === SHUT_OUT) location.assign("/study/");
@@ -82,7 +87,7 @@ export class ChatSocket {
     this.connect();
   }
 
-  /** The device has no network any more, although the line itself may not know it for minutes. */
+  /** The device has no network any more, or nobody answers, although the line itself may not know it for minutes. */
   lose() {
     if (!this.line) return;
     this.letGo();
@@ -91,6 +96,7 @@ export class ChatSocket {
 
   /** What the line still says is not listened to. */
   letGo() {
+    clearTimeout(this.opening);
     const dead = this.line;
     this.line = undefined;
     dead?.close();

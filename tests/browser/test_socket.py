@@ -75,7 +75,13 @@ UNHEARD = f"""async () => {{
   lines[0].open();
   window.id = socket.send("Does anyone hear me?");
 }}"""
-
+UNOPENED = f"""async () => {{
+  const {{ ChatSocket }} = await import("/static/js/socket.js");
+  {LINES}
+  window.states = [];
+  window.lines = lines;
+  new ChatSocket("unopened-room", {{ onFrame() {{}}, onState: (state) => states.push(state) }}).connect();
+}}"""
 ENDING = f"""async () => {{
   const {{ ChatSocket }} = await import("/static/js/socket.js");
   {LINES}
@@ -131,6 +137,19 @@ def test_line_on_which_nobody_acknowledges_is_given_up_sooner_than_one_on_which_
     assert page.evaluate("lines.length") == 2
     page.clock.run_for(20_000)
     assert page.evaluate("lines.length") == 3
+
+
+def test_offer_to_connect_that_nobody_answers_is_told_and_made_again(page):
+    page.clock.install()
+    page.evaluate(UNOPENED)
+    page.clock.run_for(21_000)
+    assert page.evaluate("[states, lines.map(({ readyState }) => readyState)]") == [
+        ["connecting", "broken", "connecting"],
+        [3, 0],
+    ]
+    page.evaluate("lines[1].open()")
+    page.clock.run_for(60_000)
+    assert page.evaluate("[states.at(-1), lines.length]") == ["connected", 2]
 
 
 def test_end_is_asked_for_again_where_the_line_was_dead_until_it_is_answered(page):

@@ -139,6 +139,11 @@ def _chat_faults(spec: StudySpec) -> Iterator[Rule]:
         yield ("chat", "checkpoint_instrument"), _("is missing, but there are checkpoints")
     if chat.checkpoint_instrument and not turns:
         yield ("chat", "checkpoints"), _("names no turn, but there is a checkpoint_instrument")
+    if chat.conversations_per_day and spec.gone_after_days == 1:
+        yield (
+            ("chat", "conversations_per_day"),
+            _("lets people wait until the next day, but gone_after_days ends their part after one"),
+        )
     if not chat.final_instruments and any(step.kind == "chats" for step in spec.steps):
         yield ("chat", "final_instruments"), _("is missing: chats need a final rating")
 

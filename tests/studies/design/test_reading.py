@@ -604,6 +604,14 @@ def test_read_study_refuses_checkpoints_that_cannot_be(tmp_path: Path, checkpoin
     assert fault in faults_of(tmp_path, document)
 
 
+def test_nobody_is_gone_on_the_day_for_which_they_wait(tmp_path: Path) -> None:
+    document = small() | {"gone_after_days": 1}
+    document["chat"] |= {"conversations_per_day": 1}
+    fault = "lets people wait until the next day, but gone_after_days ends their part after one"
+    assert faults_of(tmp_path, document) == [f"chat.conversations_per_day: {fault}"]
+    assert read(tmp_path, document | {"gone_after_days": 2}).chat.conversations_per_day == 1
+
+
 @pytest.mark.parametrize("checkpoints", [{"every": 10}, {"checkpoints": {"every": 10}}])
 def test_checkpoints_may_be_every_so_many_turns(tmp_path: Path, checkpoints: Any) -> None:
     document = small()

@@ -27,7 +27,15 @@ news.querySelector("button").addEventListener("click", () => {
   const { seen } = liveOf(fresh).dataset;
   liveOf(document).replaceWith(document.importNode(liveOf(fresh), true));
   for (const input of document.querySelectorAll('input[name="seen"]')) input.value = seen;
+  document.querySelectorAll("form[data-unsent]").forEach(putAway);
   news.hidden = true;
   document.getElementById("done").scrollIntoView();
 });
+/** Hide a form for what a colleague has done; what was typed there may still be a note. */
+function putAway(form) {
+  if (fresh.querySelector(`form[action="${form.getAttribute("action")}"]`)) return;
+  document.getElementById("note").value ||= form.querySelector("textarea").value;
+  form.hidden = true;
+}
+
 watch(place.dataset.sign, look, miss);

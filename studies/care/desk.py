@@ -233,6 +233,9 @@ def write_to_person(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> Non
 def release(event: RiskEvent, *, by: AbstractBaseUser, reason: str, seen: str = "") -> None:
     """Settle the event; where the person waits because of it, they can continue. Raises HasNews."""
     refuse_news(event, seen)
+    event.refresh_from_db()
+    if event.released_at is not None:
+        raise HasNews(event.pk)
     oncall.release(event, by=by, note=reason)
 
 

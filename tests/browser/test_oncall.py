@@ -172,6 +172,23 @@ def test_page_of_a_sign_tells_what_came_since_and_keeps_what_is_typed(browser: B
         page.context.close()
 
 
+def test_what_was_typed_for_a_release_is_a_note_where_a_colleague_was_faster(browser: Browser, watched: Server) -> None:
+    person = begin_chat(browser, watched, "watched")
+    say(person, "I want to kill myself")
+    first, second = (open_desk(browser, watched, "watched") for _ in range(2))
+    for officer, text in ((first, "Called; safe at home."), (second, "I called too.")):
+        officer.locator("[data-live] tbody a").first.click()
+        officer.locator("#release").fill(text)
+    with first.expect_navigation():
+        first.locator('form[action$="/release/"] button').click()
+
+    second.get_by_role("button", name="Show it").click(timeout=PATIENCE)
+    expect(second.locator("#release")).to_be_hidden()
+    expect(second.locator("#note")).to_have_value("I called too.")
+    for page in (person, first, second):
+        page.context.close()
+
+
 def test_a_message_that_was_not_sent_is_not_left_without_a_question(browser: Browser, watched: Server) -> None:
     person = begin_chat(browser, watched, "suspicious")
     say(person, "My sister came by and we cooked")

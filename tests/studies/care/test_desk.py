@@ -344,6 +344,16 @@ def test_second_officer_learns_that_the_first_has_decided_and_keeps_the_words_fo
     assert 'id="note" name="text" rows="2" maxlength="4000" required>Called; safe at home.</textarea>' in page
 
 
+def test_text_of_a_second_release_is_kept_where_the_page_knew_of_the_first(desk, study):
+    event = sign_in_talk(study)
+    rules.release(event, by=User.objects.create(username="bob"), reason="Called; safe at home.")
+
+    status, page = said_on(desk, f"{event.pk}/release/", text="I called too.", seen=rules.get_sign(event).seen)
+
+    assert status == 409
+    assert 'id="note" name="text" rows="2" maxlength="4000" required>I called too.</textarea>' in page
+
+
 def test_another_sign_of_the_same_person_is_told_and_is_news(desk, study):
     event = sign_in_talk(study)
     seen = rules.get_sign(event).seen

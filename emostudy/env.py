@@ -26,7 +26,7 @@ def envtext(name: str, default: str = "") -> str:
         try:
             return Path(path).read_text(encoding="utf-8-sig").strip()  # Windows writes a byte-order mark
         except (OSError, UnicodeDecodeError) as error:
-            refuse(f"{name}_FILE", f"cannot read {path!r}: {error}")
+            refuse(f"{name}_FILE", f"cannot read {path!r}: {error.strerror}")
     return default
 
 

@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from dialogue.providers.prices import PriceFileError
 from studies.access.access import is_researcher
 from studies.models import Protocol, Study
 from studies.participation import timeouts
@@ -30,13 +31,18 @@ def researchers_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRes
 def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Make a view into a page of one study for researchers: `view(request, study, …)`.
 
-    Without the gate there is no `request.access`, and no page.
+    Without the gate there is no `request.access`, and no page. Where the page needs prices, and someone has edited
+    their file and made a fault, the page says so.
     """
 
     @researchers_only
     @wraps(view)
     def wrapper(request: HttpRequest, study_key: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        return view(request, request.access.study, *args, **kwargs)
+        study = request.access.study
+        try:
+            return view(request, study, *args, **kwargs)
+        except PriceFileError as error:
+            return show(request, study, "price_faults", {"file": error.path, "faults": error.faults}, status=500)
 
     return wrapper
 

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
+from dialogue.providers.prices import PriceFileError
 from studies.api import schema as schema  # the scheme of tokens registers itself
 from studies.api.throttles import AddressThrottle
 from studies.models import Study
@@ -44,6 +45,10 @@ class StudyView(ApiView):
 
     def get_study(self) -> Study:
         return get_object_or_404(Study, key=self.kwargs["key"])
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Say what is wrong with the price file, where an estimate needs it."""
+        return super().handle_exception(Conflict(f"PRICES: {exc}") if isinstance(exc, PriceFileError) else exc)
 
 
 class AddressesSerializer(serializers.Serializer):

@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
 from dialogue.providers.base import ProviderError
+from dialogue.providers.prices import PriceFileError, load_prices
 from dialogue.providers.registry import get_recording
 from studies.management.command import BAD_INPUT
 from studies.management.server_lock import lock_database
@@ -38,6 +39,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
         self.refuse_faulty_recording()
+        self.refuse_faulty_prices()
         self.refuse_full_disk()
         close_to_others()
         lock = lock_database()  # before anything changes; the server takes it anew
@@ -63,6 +65,12 @@ class Command(BaseCommand):
             get_recording()
         except ProviderError as fault:
             sys.exit(f"emostudy: REPLAY: {fault.detail}")
+
+    def refuse_faulty_prices(self) -> None:
+        try:
+            load_prices(settings.PRICES)
+        except PriceFileError as error:
+            sys.exit(f"emostudy: PRICES: {error.path}: {'; '.join(error.faults)}")
 
     def refuse_unusable_address(self) -> None:
         """Refuse an address in use, because the links would lead to whoever has the port."""

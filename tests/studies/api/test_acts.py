@@ -303,6 +303,15 @@ def test_stopped_judge_begins_no_further_strategy(program, study, spawned):
     assert script.send(f"studies/demo/tasks/{number}/stop/").status_code == 409
 
 
+def test_estimate_says_what_is_wrong_with_the_price_file(program, study, settings, tmp_path):
+    settings.PRICES = str(tmp_path / "prices.toml")
+    refused = program("read", "run").send(
+        "studies/demo/estimates/judge/", {"judge": "demo", "strategies": ["standard"]}
+    )
+    assert refused.status_code == 409
+    assert refused.json() == {"detail": f"PRICES: {settings.PRICES}: cannot be read: No such file or directory"}
+
+
 def test_simulation_is_estimated_and_started_as_estimated(program, study, spawned):
     script = program("read", "run")
     wish = {"arms": ["amber"], "conditions": ["average"], "max_turns": 2, "judges": ["demo"], "budget": "1.5"}

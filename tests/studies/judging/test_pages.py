@@ -51,6 +51,16 @@ def texts_sent(call: Call) -> list[str]:
     return [message["text"] for message in call.request]
 
 
+def test_page_says_what_is_wrong_with_the_price_file(desk: Client, study: Study, settings, tmp_path) -> None:
+    settings.PRICES = str(tmp_path / "prices.toml")
+    response = desk.get(address())
+    assert response.status_code == 500
+    text = response.content.decode()
+    assert "The price file has faults" in text
+    assert settings.PRICES in text
+    assert "cannot be read: No such file or directory" in text
+
+
 @pytest.mark.parametrize(("staff", "status"), [(None, 302), (False, 403), (True, 200)])
 def test_page_is_for_researchers_only(staff: bool | None, status: int, study: Study) -> None:
     client = Client()

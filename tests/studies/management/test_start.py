@@ -1,6 +1,7 @@
 """`make run` has a runner of jobs beside its server, once there are jobs."""
 
 import os
+import re
 import shutil
 import socket
 import stat
@@ -134,3 +135,21 @@ def test_start_on_a_full_disk_says_which_folder_needs_room(monkeypatch: pytest.M
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: SimpleNamespace(free=7_000_000))
     with pytest.raises(SystemExit, match=r"emostudy: VAR_DIR: .* has 7 MB left, and the start needs 32 MB"):
         Command().refuse_full_disk()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        ('versoin = "1"', 'versoin: unknown key; did you mean "version"'),
+    ],
+)
+def test_start_with_a_faulty_price_file_says_what_is_wrong(
+    text: str | None, fault: str, tmp_path: Path, settings
+) -> None:
+    file = tmp_path / "prices.toml"
+    settings.PRICES = str(file)
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(SystemExit, match=re.escape(f"emostudy: PRICES: {file}: {fault}")):
+        Command().refuse_faulty_prices()

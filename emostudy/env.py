@@ -25,8 +25,10 @@ def envtext(name: str, default: str = "") -> str:
     if path := os.environ.get(f"{name}_FILE"):
         try:
             return Path(path).read_text(encoding="utf-8-sig").strip()  # Windows writes a byte-order mark
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             refuse(f"{name}_FILE", f"cannot read {path!r}: {error.strerror}")
+        except UnicodeDecodeError:
+            refuse(f"{name}_FILE", f"cannot read {path!r}: it is not UTF-8 text")
     return default
 
 

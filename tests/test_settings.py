@@ -46,6 +46,7 @@ def started(tmp_path, **env):
         ("EMAIL_URL", "smtp://"),
         ("HTTPS", "2"),
         ("SECRET_KEY_FILE", "/no/such/file"),
+        ("SECRET_KEY_FILE", sys.executable),  # no text
         ("ALLOWED_HOSTS", "study.example.org"),
         ("ALLOWED_HOSTS", "https://localhost"),
         ("ALLOWED_HOSTS", "localhost 127.0.0.1"),

@@ -109,7 +109,7 @@ class ShownAlarm(NamedTuple):
 class Sign:
     """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased, `words` are
     what the person has written of danger elsewhere than in a conversation, `other_signs` are the person's other open
-    ones. `seen` is what `find_news` compares."""
+    ones. `seen` is what `refuse_news` compares."""
 
     event: RiskEvent
     person: Participation | None

@@ -16,8 +16,15 @@ from studies.connections.webhooks import MOST_WEBHOOKS, create_webhook, stop_web
 from studies.models import Delivery, Study, Webhook
 from studies.webhooks.events import PING, create_delivery
 from studies.workbench.access import show, study_page
+from studies.workbench.labels import Words, word
 
 SHOWN = 50  # deliveries
+FAULTS: Words = {
+    "hook_status": gettext_lazy("The receiver answered %(status)s."),
+    "hook_slow": gettext_lazy("The receiver did not answer in time."),
+    "hook_certificate": gettext_lazy("The receiver's certificate is not valid."),
+    "hook_not_reached": gettext_lazy("The receiver could not be reached. Check the address."),
+}
 
 
 class WebhookForm(forms.Form):
@@ -67,7 +74,8 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
 def webhooks_page(
     request: HttpRequest, study: Study, form: WebhookForm, context: dict[str, Any] | None = None, *, status: int = 200
 ) -> HttpResponse:
-    deliveries = Delivery.objects.filter(webhook__study=study).select_related("webhook")[:SHOWN]
+    newest = Delivery.objects.filter(webhook__study=study).select_related("webhook")[:SHOWN]
+    deliveries = [(delivery, describe_answer(delivery)) for delivery in newest]
     page_context = {"form": form, "webhooks": study.webhooks.all(), "deliveries": deliveries, **(context or {})}
     return show(request, study, "webhooks", page_context, status=status)
 
@@ -86,3 +94,10 @@ def ping(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     create_delivery(get_object_or_404(study.webhooks.filter(stopped_at=None), pk=number), PING, {})
     messages.success(request, _("A ping is sent within seconds. Reload the page to see whether it was taken."))
     return redirect("research-webhooks", study.key)
+
+
+def describe_answer(delivery: Delivery) -> str:
+    """Return what came of the last try, in the language of the page: a status, or why it was not taken."""
+    if not delivery.fault:
+        return delivery.answer
+    return word(FAULTS, delivery.fault["code"]) % delivery.fault["values"]

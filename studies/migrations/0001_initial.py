@@ -778,6 +778,7 @@ class Migration(migrations.Migration):
                     ('sent_at', models.DateTimeField(blank=True, help_text='When the receiver took it.', null=True)),
                     ('given_up_at', models.DateTimeField(blank=True, null=True)),
                     ('answer', models.CharField(blank=True, help_text='Of the last try: a status, or why there is none.', max_length=200)),
+                    ('fault', models.JSONField(blank=True, default=dict, help_text='Why the last try was not taken: code and values.')),
                     ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='studies.webhook')),
                 ],
                 options={

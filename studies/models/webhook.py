@@ -70,6 +70,7 @@ class Delivery(models.Model):
     sent_at = models.DateTimeField(null=True, blank=True, help_text="When the receiver took it.")
     given_up_at = models.DateTimeField(null=True, blank=True)
     answer = models.CharField(max_length=200, blank=True, help_text="Of the last try: a status, or why there is none.")
+    fault = models.JSONField(default=dict, blank=True, help_text="Why the last try was not taken: code and values.")
 
     objects = DeliveryQuerySet.as_manager()
 

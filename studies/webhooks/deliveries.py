@@ -61,7 +61,7 @@ def send_due(now: datetime | None = None) -> int:
         if claimed:
             with ThreadPoolExecutor(len(claimed), thread_name_prefix="webhook") as pool:  # they use no database
                 outcomes = list(pool.map(deliver, claimed))
-            number += sum(record(delivery, *outcome) for delivery, outcome in zip(claimed, outcomes, strict=True))
+            number += sum(record(delivery, outcome) for delivery, outcome in zip(claimed, outcomes, strict=True))
     return number
 
 
@@ -74,8 +74,8 @@ def claim(delivery: Delivery) -> bool:
     return True
 
 
-def deliver(delivery: Delivery) -> tuple[bool, str]:
-    """Send one request; return whether it was taken, and the answer or why there is none."""
+def deliver(delivery: Delivery) -> str | NotTaken:
+    """Send one request; return the status that came back, or why it was not taken."""
     webhook, body = delivery.webhook, orjson.dumps(delivery.body)
     headers = {
         "Content-Type": "application/json",
@@ -84,19 +84,21 @@ def deliver(delivery: Delivery) -> tuple[bool, str]:
         **sign(body, key=webhook.get_key(), timestamp=int(time.time())),
     }
     try:
-        return True, post(webhook.address, body, headers)
+        return post(webhook.address, body, headers)
     except NotTaken as error:
-        return False, str(error)
+        return error
 
 
-def record(delivery: Delivery, is_taken: bool, answer: str) -> bool:
+def record(delivery: Delivery, outcome: str | NotTaken) -> bool:
     """Store what came of a try; return whether the receiver took it."""
     row, now = Delivery.objects.filter(pk=delivery.pk), timezone.now()
-    if is_taken:
-        row.update(answer=answer, sent_at=now)
-    elif delivery.attempts > len(WAITS):
-        row.update(answer=answer, given_up_at=now)
-        log.warning("webhook of %s: %s given up: %s", delivery.webhook.study.key, delivery.event, answer)
+    if isinstance(outcome, str):
+        row.update(answer=outcome, fault={}, sent_at=now)
+        return True
+    row.update(answer=str(outcome), fault=outcome.as_json())
+    if delivery.attempts > len(WAITS):
+        row.update(given_up_at=now)
+        log.warning("webhook of %s: %s given up: %s", delivery.webhook.study.key, delivery.event, outcome)
     else:
-        row.update(answer=answer, due_at=now + WAITS[delivery.attempts - 1])
-    return is_taken
+        row.update(due_at=now + WAITS[delivery.attempts - 1])
+    return False

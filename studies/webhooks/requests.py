@@ -23,6 +23,10 @@ class NotTaken(Exception):
         super().__init__(line)
         self.code, self.values = code, values
 
+    def as_json(self) -> dict[str, object]:
+        """Return what a row keeps of it."""
+        return {"code": self.code, "values": self.values}
+
 
 def sign(body: bytes, *, key: str, timestamp: int) -> dict[str, str]:
     """Return the headers that sign a body: `v1=` and the HMAC-SHA256 of `TIMESTAMP.BODY`, in hexadecimal digits."""

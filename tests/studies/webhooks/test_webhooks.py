@@ -304,7 +304,8 @@ def test_page_pings_and_shows_what_came_of_it(desk, study, webhook, receiver):
     assert desk.post(f"{PAGE}{webhook.pk}/ping/")["Location"] == PAGE
     send()
 
-    assert "the webhook answered 410" in desk.get(PAGE).content.decode()
+    assert "The receiver answered 410." in desk.get(PAGE).content.decode()
+    assert "接收方返回 410。" in desk.get(PAGE, headers={"accept-language": "zh-hans"}).content.decode()
 
 
 def test_page_stops_a_webhook(desk, webhook):
